@@ -2,7 +2,7 @@
  *
  * `array` runs whole products on the simulated array and sets them beside the
  * published results of the same size (results.md); `compile` times
- * the way from a product to its binaries. */
+ * the compiler, and the way from a product to its binaries. */
 #include "bench.h"
 #include "keys.h"
 
@@ -226,9 +226,11 @@ static bool compile_case(struct tool *t, void *context) {
   return good;
 }
 
-static bool bench_compile(struct tool *t, void *job) {
-  (void)job;
-  for (int i = 0; i < ARRAY_CASES; i++)
+static bool bench_compile(struct tool *t, void *to) {
+  const struct bench_compile_job *j = to;
+  if (!bench_compiler(t, j))
+    return false;
+  for (int i = 0; !j->file && i < ARRAY_CASES; i++)
     if (!tool_nested(t, compile_case, &i))
       return false;
   return true;
@@ -295,6 +297,17 @@ static const struct tool_option cpu_options[] = {
     {0},
 };
 
+static const struct tool_option compile_options[] = {
+    {"FILE", NULL, tool_word, AT(bench_compile_job, file),
+     .help = "is compiled instead"},
+    KEYS_JSON_OPTION,
+    {"--", NULL, tool_flag, AT(bench_compile_job, words),
+     .help =
+         "words for the compiler, such as -- -O3 -Iinclude, in the place of "
+         "-O2 -ffast-math"},
+    {0},
+};
+
 static const struct tool_option no_options[] = {KEYS_JSON_OPTION, {0}};
 
 static const struct tool_option kernel_options[] = {
@@ -351,8 +364,16 @@ static const struct tool_command benches[] = {
      .options = no_options,
      .run = bench_calls},
     {.name = "compile",
-     .summary = "time from a product to all its binaries",
-     .options = no_options,
+     .summary = "what the plugin adds to the time of a compilation",
+     .intro =
+         "Processor time of clang with the plugin and without, in turns: of "
+         "one product of floats, for this processor and for any, of a function "
+         "with 100, which share code, or of a file of yours; with the "
+         "kilobytes "
+         "that it adds to the object. Then, without a file, the time from a "
+         "product to all its binaries for the NPU.",
+     .options = compile_options,
+     .job_bytes = sizeof(struct bench_compile_job),
      .run = bench_compile},
     {.name = "core",
      .summary = "bundles per second of the core simulator on one CPU core",
@@ -367,8 +388,7 @@ static const struct tool_command benches[] = {
               "installed (openblas_kernels: those it runs; the better ones "
               "where a release does not know the processor), and plain clang. "
               "nn to tt: which inputs are "
-              "transposed. In front, the processor time that compiling one "
-              "product takes with the plugin and without. Then integers and "
+              "transposed. Then integers and "
               "bf16 (beside oneDNN where it is "
               "installed), vectors, flat and small products, convolutions, "
               "nests of PolyBench.",

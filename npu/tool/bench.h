@@ -36,6 +36,13 @@ bool bench_calibration(struct tool *, void *job); /* calibration.c */
 
 bool bench_calls(struct tool *, void *job); /* call_bench.c */
 
+struct bench_compile_job {
+  const char *file; /* NULL: products of our own */
+  bool words;       /* for the compiler, in the call's rest */
+};
+/* What the plugin adds to a compilation.  compile_bench.c */
+bool bench_compiler(struct tool *, const struct bench_compile_job *);
+
 struct bench_cpu_job {
   const char *only; /* as of bench_is_einsum; NULL: all but these */
 };

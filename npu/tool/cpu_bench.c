@@ -222,8 +222,6 @@ static bool bench_in(struct tool *t, const char *folder,
     keys_print(t, "openblas_kernels=%s\n", kernels);
   if (job->only)
     return cpu_bench_einsums(t, folder, job->only);
-  if (!cpu_bench_compile_time(t, folder))
-    return false;
   void *tensor[3] = {NULL, NULL, NULL};
   size_t bytes = (size_t)LARGEST * LARGEST * sizeof(double);
   for (int i = 0; i < 3; i++)

@@ -40,8 +40,6 @@ void cpu_bench_add(struct cpu_bench_speed *, double rate);
 double cpu_bench_rate(struct cpu_bench_speed *); /* 0: no run */
 /* Sorts; of an even number of values the mean of the two in the middle. */
 double cpu_bench_median(double *value, int count);
-/* Prints what one product adds to the compiler's time and to an object. */
-bool cpu_bench_compile_time(struct tool *, const char *folder);
 
 /* ---- cpu_bench_onednn.c ---- */
 
