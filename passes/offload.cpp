@@ -10,6 +10,7 @@
 #include "copied_inputs.h"
 #include "copy_loops.h"
 #include "digits.h"
+#include "ir_candidates.h"
 #include "ir_copy.h"
 #include "ir_exits.h"
 #include "ir_marks.h"
@@ -25,7 +26,6 @@
 #include "versions.h"
 #include "worth.h"
 
-#include "ir_candidates.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
@@ -379,12 +379,10 @@ private:
       FactorMoves Moves(LI, SE);
       const Loop *Unread = nullptr; // whichever of its sums
       for (SumLoop &S : findSumLoops(L)) {
-        if (S.L == Unread || !mayFormMatrix(*S.L, L, Moves))
-          continue;
-        if (takeSums(L, S, Before))
+        if (S.L != Unread && mayFormMatrix(*S.L, L, Moves) &&
+            takeSums(L, S, Before))
           return true;
-        if (S.Around.empty())
-          Unread = S.L;
+        Unread = S.Around.empty() ? S.L : nullptr;
       }
     }
     bool Any = false;
@@ -462,9 +460,8 @@ void OffloadPass::tell(Function &F, ArrayRef<Finding> Found) {
 bool OffloadPass::replaceNests(Copy &C, const options &O, TakenBy By,
                                StringRef Name, std::vector<Finding> &Found,
                                arena *A, bool *LeavesCpu) {
-  bool Changed = false;
   // What has read its first sums may have others.
-  bool Again = true;
+  bool Changed = false, Again = true;
   for (unsigned Round = 0; Again && Round < SumsPerNest; Round++) {
     Search S(C, O, By, Own->FAM, A);
     S.run();
