@@ -84,9 +84,10 @@ static bool measure(struct tool *t, const struct compilation *c,
     bool ours = i % 2;
     argv[n] = ours ? arena_printf(a, "-fpass-plugin=%s", plugin) : NULL;
     struct stat is = {0};
-    good = run_compiler(argv, &m->seconds[ours][i / 2], d) &&
-           (stat(object, &is) == 0 ||
-            diag_error(d, loc_none(), "%s: %s", object, strerror(errno)));
+    good =
+        run_compiler(argv, &m->seconds[ours][i / 2], d) &&
+        ((stat(object, &is) == 0 && is.st_size > 0) ||
+         diag_error(d, loc_none(), "%s makes no object of %s", clang, c->file));
     m->bytes[ours] = is.st_size;
   }
   unlink(object);
