@@ -31,7 +31,7 @@ OPTIONS = "min-macs=0,f32=bf16x3"
 FLAGS = ["-O2", "-ffast-math", "-w", "-gline-tables-only"]
 # Verdicts on loops that multiply no matrices.
 NO_PRODUCTS = {"NoProduct", "NotProductSum"}
-VECTORS = {"TooFewAxes"}
+VECTORS = {"TooFewAxes", "AxisRoles"}  # and element-wise ones
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
