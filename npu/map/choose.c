@@ -121,15 +121,23 @@ static double measure(struct array *s, struct map_blocking *b) {
   return cycles;
 }
 
+/* How many kernels are worth measuring; of those by lanes, which may be too
+ * long, one that is not. */
+static int worth_measuring(const struct array *s, double cycles) {
+  const struct teir_problem *p = s->problem;
+  bool by_lanes = kernel_gemm_by_lanes(map_isa(s->at->device), p->type[IN0],
+                                       p->type[IN1], p->acc);
+  return cycles < WORTH_MEASURING ? by_lanes
+         : cycles < WORTH_MORE    ? MEASURED
+                                  : MANY_MEASURED;
+}
+
 /* The cheapest of the list, measured where it may matter; those whose kernel is
  * too long do not count, unless all are: what becomes of that a design says. */
 static struct map_blocking choose(struct array *s) {
   const struct map_blocking first = s->best[0];
-  double formula = first.predicted_cycles, least = HUGE_VAL;
-  int most = formula < WORTH_MEASURING ? 0
-             : formula < WORTH_MORE    ? MEASURED
-                                       : MANY_MEASURED,
-      best = -1;
+  double least = HUGE_VAL;
+  int most = worth_measuring(s, first.predicted_cycles), best = -1;
   s->most = HUGE_VAL; /* of all that is priced from now on */
   for (int i = 0;
        i < s->count && most > 0 && s->best[i].predicted_cycles < least; i++) {
