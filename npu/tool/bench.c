@@ -369,9 +369,8 @@ static const struct tool_command benches[] = {
          "Processor time of clang with the plugin and without, in turns: of "
          "one product of floats, for this processor and for any, of a function "
          "with 100, which share code, or of a file of yours; with the "
-         "kilobytes "
-         "that it adds to the object. Then, without a file, the time from a "
-         "product to all its binaries for the NPU.",
+         "kilobytes that it adds to the object. Then, without a file, the "
+         "time from a product to all its binaries for the NPU.",
      .options = compile_options,
      .job_bytes = sizeof(struct bench_compile_job),
      .run = bench_compile},
@@ -387,10 +386,9 @@ static const struct tool_command benches[] = {
               "multiply-adds that the core shows, OpenBLAS where it is "
               "installed (openblas_kernels: those it runs; the better ones "
               "where a release does not know the processor), and plain clang. "
-              "nn to tt: which inputs are "
-              "transposed. Then integers and "
-              "bf16 (beside oneDNN where it is "
-              "installed), vectors, flat and small products, convolutions, "
+              "nn to tt: which inputs are transposed. Then integers and bf16 "
+              "(beside oneDNN where it is installed), vectors, flat and small "
+              "products, convolutions, "
               "nests of PolyBench.",
      .options = cpu_options,
      .job_bytes = sizeof(struct bench_cpu_job),

@@ -3,50 +3,18 @@
  *
  * Processor time of the compiler's process, plain and with the plugin in turns,
  * so that what else the machine does meets both alike; medians. */
-#define _DEFAULT_SOURCE /* wait4 */
+#define _DEFAULT_SOURCE /* mkstemps */
+#include "compiler.h"
 #include "cpu_bench.h"
 #include "keys.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#ifndef NPUTEIR_LLVM_MAJOR
-#define NPUTEIR_LLVM_MAJOR 19
-#endif
-#define STRING_(x) #x
-#define STRING(x) STRING_(x)
-static const char clang[] = "clang-" STRING(NPUTEIR_LLVM_MAJOR);
-
-enum { PAIRS = 5, NESTS = 100, WORDS_MAX = 128, NO_PROGRAM = 127 };
-
-/* With the seconds of processor time that it took. */
-static bool run_compiler(char **argv, double *took, struct diag *d) {
-  pid_t child = fork();
-  if (child == 0) {
-    unsetenv("NPUTEIR_REPORT");
-    execvp(argv[0], argv);
-    _exit(NO_PROGRAM);
-  }
-  int status = 0;
-  struct rusage use = {0};
-  if (child < 0 || wait4(child, &status, 0, &use) < 0)
-    return diag_error(d, loc_none(), "cannot run %s: %s", argv[0],
-                      strerror(errno));
-  *took = (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
-          1e-6 * (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == NO_PROGRAM)
-    return diag_error(d, loc_none(),
-                      "there is no %s, which the plugin is for; install it, "
-                      "or add its folder to PATH",
-                      argv[0]);
-  return (WIFEXITED(status) && WEXITSTATUS(status) == 0) ||
-         diag_error(d, loc_none(), "%s failed", argv[0]);
-}
+enum { PAIRS = 5, NESTS = 100, WORDS_MAX = 128 };
 
 struct compilation {
   const char *name, *file;
@@ -71,7 +39,7 @@ static bool measure(struct tool *t, const struct compilation *c,
     return plugin && diag_error(d, loc_none(), "cannot make a file in /tmp: %s",
                                 strerror(errno));
   close(opened);
-  char *argv[WORDS_MAX + 8] = {arena_string(a, clang)};
+  char *argv[WORDS_MAX + 8] = {arena_string(a, compiler_clang)};
   int n = 1;
   for (int i = 0; i < c->word_count; i++)
     argv[n++] = c->word[i];
@@ -84,10 +52,11 @@ static bool measure(struct tool *t, const struct compilation *c,
     bool ours = i % 2;
     argv[n] = ours ? arena_printf(a, "-fpass-plugin=%s", plugin) : NULL;
     struct stat is = {0};
-    good =
-        run_compiler(argv, &m->seconds[ours][i / 2], d) &&
-        ((stat(object, &is) == 0 && is.st_size > 0) ||
-         diag_error(d, loc_none(), "%s makes no object of %s", clang, c->file));
+    good = compiler_execute(argv, &(struct compiler_environment){0},
+                            &m->seconds[ours][i / 2], d) &&
+           ((stat(object, &is) == 0 && is.st_size > 0) ||
+            diag_error(d, loc_none(), "%s makes no object of %s",
+                       compiler_clang, c->file));
     m->bytes[ours] = is.st_size;
   }
   unlink(object);

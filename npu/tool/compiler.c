@@ -1,10 +1,12 @@
 /* compiler.c -- the compiler of the plugin, run on one file. */
+#define _DEFAULT_SOURCE /* wait4 */
 #include "compiler.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +19,8 @@
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
 #define MAJOR STRING(NPUTEIR_LLVM_MAJOR)
+
+const char compiler_clang[] = "clang-" MAJOR;
 
 static const struct {
   const char *suffix;
@@ -64,22 +68,38 @@ char *tool_find_plugin(struct arena *a, struct diag *d) {
   return NULL;
 }
 
-/* Runs argv with the report going to `report`; false unless it succeeds. */
-static bool run(char **argv, const char *report, struct diag *d) {
+static void set_variable(const char *name, const char *value) {
+  if (value)
+    setenv(name, value, 1);
+  else
+    unsetenv(name);
+}
+
+bool compiler_execute(char **argv, const struct compiler_environment *in,
+                      double *took, struct diag *d) {
+  enum { NO_PROGRAM = 127 };
   pid_t child = fork();
   if (child == 0) {
-    setenv("NPUTEIR_REPORT", report, 1);
+    set_variable("NPUTEIR_REPORT", in->report);
+    if (in->options)
+      set_variable("NPUTEIR_OPTIONS", in->options);
     execvp(argv[0], argv);
-    fprintf(stderr, "nputeir: cannot run %s: %s\n", argv[0], strerror(errno));
-    _exit(127);
+    _exit(NO_PROGRAM);
   }
   int status = 0;
-  if (child < 0 || waitpid(child, &status, 0) < 0)
+  struct rusage use = {0};
+  if (child < 0 || wait4(child, &status, 0, &use) < 0)
     return diag_error(d, loc_none(), "cannot run %s: %s", argv[0],
                       strerror(errno));
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-    return true;
-  return diag_error(d, loc_none(), "%s failed", argv[0]);
+  *took = (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+          1e-6 * (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == NO_PROGRAM)
+    return diag_error(d, loc_none(),
+                      "there is no %s, which the plugin is for; install it, "
+                      "or add its folder to PATH",
+                      argv[0]);
+  return (WIFEXITED(status) && WEXITSTATUS(status) == 0) ||
+         diag_error(d, loc_none(), "%s failed", argv[0]);
 }
 
 static int add_opt(struct arena *a, const char *plugin, char **argv) {
@@ -135,7 +155,9 @@ static bool compile(struct tool *t, const struct compiler_job *j,
                                   : add_clang(a, j, language, plugin, argv);
   argv[n++] = (char *)j->file;
   argv[n] = NULL;
-  return run(argv, report, d);
+  double took;
+  return compiler_execute(
+      argv, &(struct compiler_environment){.report = report}, &took, d);
 }
 
 bool compiler_run(struct tool *t, const struct compiler_job *j,

@@ -20,6 +20,17 @@ struct compiler_job {
   int word_count;
 };
 
+extern const char compiler_clang[]; /* for C, of the plugin's LLVM */
+/* What the compiler finds there. */
+struct compiler_environment {
+  const char *report;  /* for NPUTEIR_REPORT; NULL: none */
+  const char *options; /* for NPUTEIR_OPTIONS; NULL: as they are */
+};
+/* Runs a compiler; *took are seconds of its processor time.  False and *d
+ * unless it succeeds. */
+bool compiler_execute(char **argv, const struct compiler_environment *,
+                      double *took, struct diag *d);
+
 /* Whether clang would compile a file of that name, and not link it. */
 bool compiler_takes(const char *file);
 enum { COMPILER_WORDS = 224 };

@@ -1,36 +1,13 @@
 /* cpu_bench_library.c -- libraries that `nputeir bench cpu` calls: those that
  * it compiles, and OpenBLAS. */
+#include "compiler.h"
 #include "cpu_bench.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#ifndef NPUTEIR_LLVM_MAJOR
-#define NPUTEIR_LLVM_MAJOR 19
-#endif
-#define STRING_(x) #x
-#define STRING(x) STRING_(x)
-
-static bool run_compiler(char **argv, struct diag *d) {
-  pid_t child = fork();
-  if (child == 0) {
-    setenv("NPUTEIR_OPTIONS", "device=cpu", 1);
-    unsetenv("NPUTEIR_REPORT");
-    execvp(argv[0], argv);
-    _exit(127);
-  }
-  int status = 0;
-  if (child < 0 || waitpid(child, &status, 0) < 0)
-    return diag_error(d, loc_none(), "cannot run %s: %s", argv[0],
-                      strerror(errno));
-  return (WIFEXITED(status) && WEXITSTATUS(status) == 0) ||
-         diag_error(d, loc_none(), "%s failed, or is not there", argv[0]);
-}
 
 /* `more`: options that end with NULL. */
 static void *compile(struct tool *t, const char *folder,
@@ -43,7 +20,7 @@ static void *compile(struct tool *t, const char *folder,
   char *text = arena_printf(a, "%s\n", s->text);
   if (!file_write(file, text, strlen(text), d))
     return NULL;
-  char *argv[16] = {"clang-" STRING(NPUTEIR_LLVM_MAJOR),
+  char *argv[16] = {arena_string(a, compiler_clang),
                     "-O3",
                     "-march=native",
                     "-Wno-invalid-feature-combination",
@@ -59,7 +36,9 @@ static void *compile(struct tool *t, const char *folder,
       argv[n++] = arena_string(a, s->define[i]);
   for (; *more; more++)
     argv[n++] = *more;
-  bool good = run_compiler(argv, d);
+  double took;
+  bool good = compiler_execute(
+      argv, &(struct compiler_environment){.options = "device=cpu"}, &took, d);
   unlink(file);
   void *handle = good ? dlopen(library, RTLD_NOW | RTLD_LOCAL) : NULL;
   if (good && !handle)
