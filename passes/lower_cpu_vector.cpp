@@ -213,7 +213,7 @@ class VectorDriver {
   Value *Extent[AXIS_ROLES], *Axis[AXIS_ROLES];
   Value *Bases, *Buffer = nullptr, *Adds;
   Value *Gathered = nullptr; // sums of a few vectors, each of GatheredBytes
-  enum { GatheredBytes = 4096 };
+  enum { GatheredBytes = 2048 };
   Value *Table, *Runs, *Row, *RowRun; // offsets for the epilogue
 
 public:
