@@ -23,6 +23,48 @@ static const struct tile_resources *resources(const struct design *x, int row) {
   return &device(x)->tile[tile_kind(row)];
 }
 
+/* What a tile has, by number, and its descriptors in the design's order. */
+struct tile {
+  const struct design_bd **bd, **all;
+  const struct design_lock **lock;
+  int count;
+};
+/* Of which lock to which one a descriptor moves so many buffers; 0: none that a
+ * descriptor before it does not move. */
+struct move {
+  const struct design_lock *from, *to;
+  int count;
+};
+struct tiles {
+  const struct design *design;
+  struct tile *tile; /* column by column */
+  struct move *move; /* of each descriptor */
+};
+
+static int rows_of(const struct design *x) {
+  return CORE_ROW + device(x)->core_rows;
+}
+
+/* NULL: the device has none there. */
+static struct tile *tile_of(const struct tiles *t, int column, int row) {
+  const struct design *x = t->design;
+  bool there = column >= 0 && column < device(x)->columns && row >= 0 &&
+               row < rows_of(x);
+  return there ? &t->tile[column * rows_of(x) + row] : NULL;
+}
+
+static struct tiles tiles_open(struct arena *a, const struct design *x) {
+  int rows = rows_of(x), count = device(x)->columns * rows;
+  struct tiles t = {x, arena_array(a, (size_t)count, sizeof *t.tile),
+                    arena_array(a, (size_t)x->bd_count, sizeof *t.move)};
+  for (int i = 0; i < count; i++) {
+    const struct tile_resources *r = resources(x, i % rows);
+    t.tile[i].bd = arena_array(a, (size_t)r->bds, sizeof *t.tile->bd);
+    t.tile[i].lock = arena_array(a, (size_t)r->locks, sizeof *t.tile->lock);
+  }
+  return t;
+}
+
 /* Every buffer lies inside its tile's memory and overlaps no other. */
 static bool check_buffers(const struct design *x, struct diag *d) {
   for (int i = 0; i < x->buffer_count; i++) {
@@ -46,7 +88,8 @@ static bool check_buffers(const struct design *x, struct diag *d) {
 }
 
 /* Lock ids exist, are used once, and hold their values. */
-static bool check_locks(const struct design *x, struct diag *d) {
+static bool check_locks(const struct tiles *t, struct diag *d) {
+  const struct design *x = t->design;
   for (int i = 0; i < x->lock_count; i++) {
     const struct design_lock *l = &x->lock[i];
     int limit = resources(x, l->row)->locks, most = device(x)->max_lock;
@@ -56,32 +99,36 @@ static bool check_locks(const struct design *x, struct diag *d) {
                         "value %d of 0..%d",
                         kind_name(l->row), l->column, l->row, l->name, l->id,
                         limit, l->value, most);
-    for (int j = 0; j < i; j++)
-      if (x->lock[j].column == l->column && x->lock[j].row == l->row &&
-          x->lock[j].id == l->id)
-        return diag_error(d, loc_none(),
-                          "%s tile (%d,%d): locks %s and %s share number %d",
-                          kind_name(l->row), l->column, l->row, x->lock[j].name,
-                          l->name, l->id);
+    const struct design_lock **place =
+        &tile_of(t, l->column, l->row)->lock[l->id];
+    if (*place)
+      return diag_error(
+          d, loc_none(), "%s tile (%d,%d): locks %s and %s share number %d",
+          kind_name(l->row), l->column, l->row, (*place)->name, l->name, l->id);
+    *place = l;
   }
   return true;
 }
 
-static const struct design_bd *find_bd(const struct design *x,
-                                       const struct design_bd *b, int id) {
-  for (int i = 0; i < x->bd_count; i++)
-    if (x->bd[i].column == b->column && x->bd[i].row == b->row &&
-        x->bd[i].id == id)
-      return &x->bd[i];
-  return NULL;
+/* NULL: the tile has no descriptor of that number. */
+static const struct design_bd *find_bd(const struct tiles *t, int column,
+                                       int row, int id) {
+  bool there = id >= 0 && id < resources(t->design, row)->bds;
+  return there ? tile_of(t, column, row)->bd[id] : NULL;
 }
 
-/* Descriptors exist in the tile, pack into its registers, are used once, and
- * chain within their channel; mem tiles split them into even and odd halves. */
-static bool check_bds(const struct design *x, struct diag *d) {
+static const struct design_bd *next_of(const struct tiles *t,
+                                       const struct design_bd *b) {
+  return find_bd(t, b->column, b->row, b->bd.next);
+}
+
+/* Descriptors exist in the tile and are used once; mem tiles split them into
+ * even and odd halves. */
+static bool check_numbers(const struct tiles *t, struct arena *a,
+                          struct diag *d) {
+  const struct design *x = t->design;
   for (int i = 0; i < x->bd_count; i++) {
     const struct design_bd *b = &x->bd[i];
-    uint32_t words[8];
     int limit = resources(x, b->row)->bds;
     int low = 0;
     if (tile_kind(b->row) == TILE_MEM) {
@@ -94,11 +141,26 @@ static bool check_bds(const struct design *x, struct diag *d) {
                         "%d uses %d..%d",
                         kind_name(b->row), b->column, b->row, b->name, b->id,
                         b->channel, low, limit - 1);
-    if (find_bd(x, b, b->id) != b)
+    struct tile *at = tile_of(t, b->column, b->row);
+    if (at->bd[b->id])
       return diag_error(d, loc_none(),
                         "%s tile (%d,%d): descriptor number %d is used twice",
                         kind_name(b->row), b->column, b->row, b->id);
-    const struct design_bd *next = find_bd(x, b, b->bd.next);
+    at->bd[b->id] = b;
+    if (!at->all)
+      at->all =
+          arena_array(a, (size_t)resources(x, b->row)->bds, sizeof *at->all);
+    at->all[at->count++] = b;
+  }
+  return true;
+}
+
+/* They pack into registers, and chain within their channel. */
+static bool check_bds(const struct tiles *t, struct diag *d) {
+  const struct design *x = t->design;
+  for (int i = 0; i < x->bd_count; i++) {
+    const struct design_bd *b = &x->bd[i], *next = next_of(t, b);
+    uint32_t words[8];
     if (b->bd.next >= 0 &&
         (!next || next->mm2s != b->mm2s || next->channel != b->channel))
       return diag_error(d, loc_none(),
@@ -112,33 +174,39 @@ static bool check_bds(const struct design *x, struct diag *d) {
   return true;
 }
 
-/* Whether that is what a descriptor means by lock `number`: in mem tiles those
- * of the east neighbour follow its own, and the last ones are the west one's.
- */
-static bool is_lock(const struct design *x, const struct design_bd *b,
-                    int number, const struct design_lock *l) {
-  if (b->row != l->row || number < 0)
-    return false;
-  if (tile_kind(b->row) != TILE_MEM)
-    return b->column == l->column && number == l->id;
-  int window = resources(x, b->row)->locks,
-      side = number >= 3 * window ? -1 : number / window;
-  return b->column + side == l->column && number % window == l->id;
+/* What a descriptor means by lock `number`: in mem tiles those of the east
+ * neighbour follow its own, and the last ones are the west one's. */
+static const struct design_lock *
+lock_of(const struct tiles *t, const struct design_bd *b, int number) {
+  int locks = resources(t->design, b->row)->locks, side = 0;
+  if (tile_kind(b->row) == TILE_MEM && number >= 0) {
+    side = number >= 3 * locks ? -1 : number / locks;
+    number %= locks;
+  }
+  const struct tile *at = tile_of(t, b->column + side, b->row);
+  return at && number >= 0 && number < locks ? at->lock[number] : NULL;
 }
 
 /* A lock that descriptors acquire must be released by something:
  * another channel, or the core for the locks of a core tile. */
-static bool check_balance(const struct design *x, struct diag *d) {
+static bool check_balance(const struct tiles *t, struct arena *a,
+                          struct diag *d) {
+  const struct design *x = t->design;
+  struct {
+    bool acquired, released;
+  } *is = arena_array(a, (size_t)x->lock_count, sizeof *is);
+  for (int i = 0; i < x->bd_count; i++) {
+    const struct bd *b = &x->bd[i].bd;
+    const struct design_lock *l = lock_of(t, &x->bd[i], b->acquire_lock),
+                             *k = lock_of(t, &x->bd[i], b->release_lock);
+    if (l)
+      is[l - x->lock].acquired = true;
+    if (k && b->release_value > 0)
+      is[k - x->lock].released = true;
+  }
   for (int i = 0; i < x->lock_count; i++) {
     const struct design_lock *l = &x->lock[i];
-    bool acquired = false, released = tile_kind(l->row) == TILE_CORE;
-    for (int j = 0; j < x->bd_count; j++) {
-      const struct bd *b = &x->bd[j].bd;
-      acquired |= is_lock(x, &x->bd[j], b->acquire_lock, l);
-      released |=
-          b->release_value > 0 && is_lock(x, &x->bd[j], b->release_lock, l);
-    }
-    if (acquired && !released)
+    if (is[i].acquired && !is[i].released && tile_kind(l->row) != TILE_CORE)
       return diag_error(
           d, loc_none(),
           "%s tile (%d,%d): lock %s is acquired and never released",
@@ -149,11 +217,11 @@ static bool check_balance(const struct design *x, struct diag *d) {
 
 /* The descriptor of a buffer that hands it on: itself, or the last one of
  * several that walk over the buffer. */
-static const struct bd *release_of(const struct design *x,
+static const struct bd *release_of(const struct tiles *t,
                                    const struct design_bd *b) {
   const struct design_bd *at = b;
   while (at->bd.release_value == 0 && at->bd.next >= 0) {
-    const struct design_bd *next = find_bd(x, at, at->bd.next);
+    const struct design_bd *next = next_of(t, at);
     if (!next || next == b || next->bd.acquire_lock >= 0)
       break;
     at = next;
@@ -185,55 +253,58 @@ static bool check_launch(const struct design *x, struct diag *d) {
 
 /* Whether a descriptor before this one does the same with the same buffer: a
  * loop of them may go through a ring more than once. */
-static bool is_again(const struct design *x, int bd) {
-  const struct design_bd *b = &x->bd[bd];
-  for (int i = 0; i < bd; i++) {
-    const struct design_bd *o = &x->bd[i];
-    if (o->column == b->column && o->row == b->row && o->mm2s == b->mm2s &&
-        o->channel == b->channel && o->bd.base == b->bd.base &&
-        o->bd.acquire_lock == b->bd.acquire_lock)
+static bool is_again(const struct tile *t, const struct design_bd *b) {
+  for (int i = 0; t->all[i] != b; i++) {
+    const struct design_bd *o = t->all[i];
+    if (o->mm2s == b->mm2s && o->channel == b->channel &&
+        o->bd.base == b->bd.base && o->bd.acquire_lock == b->bd.acquire_lock)
       return true;
   }
   return false;
 }
 
-/* A ring's two locks count its buffers: descriptors that acquire `from` and
- * release `to` stand for as many as they have iterations. */
-static int buffers_between(const struct design *x,
+/* Descriptors stand for as many buffers as they have iterations. */
+static void set_moves(const struct tiles *t) {
+  const struct design *x = t->design;
+  for (int i = 0; i < x->bd_count; i++) {
+    const struct design_bd *b = &x->bd[i];
+    const struct bd *last = release_of(t, b);
+    t->move[i] = (struct move){
+        lock_of(t, b, b->bd.acquire_lock), lock_of(t, b, last->release_lock),
+        is_again(tile_of(t, b->column, b->row), b)
+            ? 0
+            : last->release_value * (int)b->bd.iteration_count};
+  }
+}
+
+/* A ring's two locks count its buffers, which descriptors of their tile or of
+ * one beside it move. */
+static int buffers_between(const struct tiles *t,
                            const struct design_lock *from,
                            const struct design_lock *to) {
   int count = 0;
-  for (int i = 0; i < x->bd_count; i++) {
-    const struct design_bd *b = &x->bd[i];
-    if (!is_lock(x, b, b->bd.acquire_lock, from) || is_again(x, i))
-      continue;
-    const struct bd *last = release_of(x, b);
-    if (is_lock(x, b, last->release_lock, to))
-      count += last->release_value * (int)b->bd.iteration_count;
+  for (int side = -1; side <= 1; side++) {
+    const struct tile *at = tile_of(t, from->column + side, from->row);
+    for (int i = 0; at && i < at->count; i++) {
+      const struct move *m = &t->move[at->all[i] - t->design->bd];
+      count += m->from == from && m->to == to ? m->count : 0;
+    }
   }
   return count;
 }
 
-static const struct design_lock *find_lock(const struct design *x,
-                                           const struct design_bd *b, int id) {
-  for (int i = 0; i < x->lock_count; i++)
-    if (is_lock(x, b, id, &x->lock[i]))
-      return &x->lock[i];
-  return NULL;
-}
-
 /* With one more, a writer overtakes the reader and fills a buffer that is not
  * read yet; with one less, a buffer is never used. */
-static bool check_rings(const struct design *x, struct diag *d) {
+static bool check_rings(const struct tiles *t, struct diag *d) {
+  const struct design *x = t->design;
+  set_moves(t);
   for (int i = 0; i < x->bd_count; i++) {
     const struct design_bd *b = &x->bd[i];
-    const struct design_lock *l = find_lock(x, b, b->bd.acquire_lock),
-                             *k = find_lock(x, b,
-                                            release_of(x, b)->release_lock);
+    const struct design_lock *l = t->move[i].from, *k = t->move[i].to;
     if (l == k || !l || !k)
       continue;
-    int forth = buffers_between(x, l, k);
-    int back = buffers_between(x, k, l);
+    int forth = buffers_between(t, l, k);
+    int back = buffers_between(t, k, l);
     int buffers = forth > back ? forth : back;
     if (l->value + k->value != buffers)
       return diag_error(d, loc_none(),
@@ -287,18 +358,14 @@ static uint64_t argument_bytes(const struct tile_program *p, int argument) {
 }
 
 /* The task's descriptor is there, and of its channel. */
-static bool has_descriptor(const struct design *x,
-                           const struct design_task *k) {
-  for (int i = 0; i < x->bd_count; i++) {
-    const struct design_bd *b = &x->bd[i];
-    if (b->column == k->column && b->row == k->row && b->id == k->bd)
-      return b->mm2s == k->mm2s && b->channel == k->channel;
-  }
-  return false;
+static bool has_descriptor(const struct tiles *t, const struct design_task *k) {
+  const struct design_bd *b = find_bd(t, k->column, k->row, k->bd);
+  return b && b->mm2s == k->mm2s && b->channel == k->channel;
 }
 
 /* A channel's queue holds the tasks of all phases that may be outstanding. */
-static bool check_tasks(const struct design *x, struct diag *d) {
+static bool check_tasks(const struct tiles *t, struct diag *d) {
+  const struct design *x = t->design;
   int depth = device(x)->queue_depth, runs = device(x)->max_repeat;
   for (int i = 0; i < x->task_count; i++) {
     const struct design_task *k = &x->task[i];
@@ -309,7 +376,7 @@ static bool check_tasks(const struct design *x, struct diag *d) {
                         "outstanding phases; a queue holds %d",
                         k->column, kind_name(k->row), k->channel,
                         tasks_beside(x, k), ahead, depth);
-    if (!has_descriptor(x, k))
+    if (!has_descriptor(t, k))
       return diag_error(d, loc_none(),
                         "column %d %s channel %d: a task begins with "
                         "descriptor %d, which is not of the channel",
@@ -327,7 +394,12 @@ static bool check_tasks(const struct design *x, struct diag *d) {
 }
 
 bool design_check(const struct design *x, struct diag *d) {
-  return check_buffers(x, d) && check_locks(x, d) && check_bds(x, d) &&
-         check_balance(x, d) && check_launch(x, d) && check_rings(x, d) &&
-         check_programs(x, d) && check_tasks(x, d);
+  struct arena *a = arena_open();
+  const struct tiles t = tiles_open(a, x);
+  bool good = check_buffers(x, d) && check_locks(&t, d) &&
+              check_numbers(&t, a, d) && check_bds(&t, d) &&
+              check_balance(&t, a, d) && check_launch(x, d) &&
+              check_rings(&t, d) && check_programs(x, d) && check_tasks(&t, d);
+  arena_close(a);
+  return good;
 }
