@@ -75,6 +75,8 @@ void text_printf(struct text *, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void text_puts(struct text *, const char *);
 void text_append(struct text *, const char *bytes, size_t length);
+/* So many zero bytes behind it, which lie there until it grows again. */
+char *text_extend(struct text *, size_t length);
 const char *text_string(const struct text *); /* "" while empty */
 /* Any string as scan_string reads it: "a \"b\"\n", quotes included. */
 void text_quote(struct text *, const char *);

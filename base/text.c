@@ -46,6 +46,13 @@ void text_printf(struct text *t, const char *format, ...) {
   t->length += (size_t)length;
 }
 
+char *text_extend(struct text *t, size_t length) {
+  reserve(t, length);
+  char *to = memset(t->data + t->length, 0, length + 1);
+  t->length += length;
+  return to;
+}
+
 void text_append(struct text *t, const char *bytes, size_t length) {
   reserve(t, length);
   memcpy(t->data + t->length, bytes, length);

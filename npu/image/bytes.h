@@ -23,9 +23,11 @@ static inline uint64_t bytes_u64(const void *p) {
 }
 
 static inline void bytes_set_u32(void *p, uint32_t v) {
-  uint8_t *b = p;
-  for (int i = 0; i < 4; i++)
-    b[i] = (uint8_t)(v >> 8 * i);
+  uint8_t *b = p; /* one store, which compilers do not make of a loop */
+  b[0] = (uint8_t)v;
+  b[1] = (uint8_t)(v >> 8);
+  b[2] = (uint8_t)(v >> 16);
+  b[3] = (uint8_t)(v >> 24);
 }
 
 static inline void bytes_set_u64(void *p, uint64_t v) {
@@ -34,9 +36,14 @@ static inline void bytes_set_u64(void *p, uint64_t v) {
 }
 
 static inline void bytes_put_u32(struct text *t, uint32_t v) {
-  char b[4];
-  bytes_set_u32(b, v);
-  text_append(t, b, sizeof b);
+  bytes_set_u32(text_extend(t, 4), v);
+}
+
+static inline void bytes_put_words(struct text *t, const uint32_t *words,
+                                   size_t count) {
+  char *to = text_extend(t, 4 * count);
+  for (size_t i = 0; i < count; i++)
+    bytes_set_u32(to + 4 * i, words[i]);
 }
 
 static inline void bytes_put_u64(struct text *t, uint64_t v) {
@@ -44,20 +51,33 @@ static inline void bytes_put_u64(struct text *t, uint64_t v) {
   bytes_put_u32(t, (uint32_t)(v >> 32));
 }
 
-/* Zero bytes up to the next multiple of `alignment`. */
-static inline void bytes_align(struct text *t, size_t alignment) {
-  while (t->length % alignment)
-    text_append(t, "", 1);
+static inline void bytes_zeros(struct text *t, size_t count) {
+  text_extend(t, count);
 }
 
-static inline void bytes_zeros(struct text *t, size_t count) {
-  while (count--)
-    text_append(t, "", 1);
+/* Zero bytes up to the next multiple of `alignment`. */
+static inline void bytes_align(struct text *t, size_t alignment) {
+  bytes_zeros(t, -t->length % alignment);
 }
 
 /* Whether [offset, offset + size) lies within `length` bytes. */
 static inline bool bytes_within(size_t length, uint64_t offset, uint64_t size) {
   return offset <= length && size <= length - offset;
+}
+
+/* Of all bytes, eight at a time; sums of another start have nothing to do with
+ * each other. */
+static inline uint64_t bytes_hash(const void *p, size_t length,
+                                  uint64_t start) {
+  const uint8_t *b = p;
+  uint64_t h = start;
+  for (; length >= 8; length -= 8, b += 8) {
+    h = (h ^ bytes_u64(b)) * 0x100000001b3;
+    h ^= h >> 32;
+  }
+  for (; length > 0; length--, b++)
+    h = (h ^ *b) * 0x100000001b3;
+  return h;
 }
 
 /* One 32-bit word of a sum-complement checksum: ~(sum of `count` words). */

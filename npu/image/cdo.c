@@ -68,8 +68,7 @@ static void put_block(struct text *t, const struct command *c) {
   bytes_put_u32(t, 0);
   bytes_put_u32(t, c->address);
   assert(t->length / 4 % DATA_ALIGN_WORDS == 0);
-  for (uint32_t i = 0; i < c->count; i++)
-    bytes_put_u32(t, c->words[i]);
+  bytes_put_words(t, c->words, c->count);
 }
 
 static bool put(struct text *t, const struct command *c, int index,

@@ -42,14 +42,9 @@ enum opcode {
 
 /* ---- write ---- */
 
-static void put_words(struct text *t, const uint32_t *w, int count) {
-  for (int i = 0; i < count; i++)
-    bytes_put_u32(t, w[i]);
-}
-
 #define PUT(t, ...)                                                            \
-  put_words(t, (const uint32_t[]){__VA_ARGS__},                                \
-            sizeof(uint32_t[]){__VA_ARGS__} / 4)
+  bytes_put_words(t, (const uint32_t[]){__VA_ARGS__},                          \
+                  sizeof(uint32_t[]){__VA_ARGS__} / 4)
 
 static bool put(struct text *t, const struct command *c, int rows, int index,
                 struct diag *d) {
@@ -67,7 +62,7 @@ static bool put(struct text *t, const struct command *c, int rows, int index,
                         "transaction operation %d: a block of %u words", index,
                         c->count);
     PUT(t, OP_BLOCK, 0, c->address, BLOCK_HEAD_BYTES + 4 * c->count);
-    put_words(t, c->words, (int)c->count);
+    bytes_put_words(t, c->words, c->count);
     return true;
   case COMMAND_MASK_POLL:
     PUT(t, OP_MASK_POLL, 0, c->address, 0, c->value, c->mask, MASK_POLL_BYTES,

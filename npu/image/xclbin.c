@@ -52,18 +52,14 @@ enum {
 
 static const char instance_name[] = "npu";
 
-/* ---- hash: two FNV-1a sums with different starts ---- */
-
-static uint64_t fnv(const void *p, size_t length, uint64_t hash) {
-  const uint8_t *b = p;
-  for (size_t i = 0; i < length; i++)
-    hash = (hash ^ b[i]) * 0x100000001b3;
-  return hash;
+/* Two sums with different starts. */
+static void set_hash(char *to, const void *p, size_t length) {
+  bytes_set_u64(to, bytes_hash(p, length, 0xcbf29ce484222325));
+  bytes_set_u64(to + 8, bytes_hash(p, length, 0x84222325cbf29ce4));
 }
 
 static void uuid_of(const struct text *file, uint8_t uuid[16]) {
-  bytes_set_u64(uuid, fnv(file->data, file->length, 0xcbf29ce484222325));
-  bytes_set_u64(uuid + 8, fnv(file->data, file->length, 0x84222325cbf29ce4));
+  set_hash((char *)uuid, file->data, file->length);
   uuid[6] = (uuid[6] & 0x0f) | 0x80; /* version 8: made by the application */
   uuid[8] = (uuid[8] & 0x3f) | 0x80;
 }
@@ -232,8 +228,7 @@ static void put_partition(struct text *t, const struct xclbin_info *info,
   set_array(t, PARTITION_AT_PDIS, 1, t->length);
   size_t entry = t->length;
   bytes_zeros(t, PDI_BYTES);
-  bytes_set_u64(t->data + entry, fnv(pdi, length, 0xcbf29ce484222325));
-  bytes_set_u64(t->data + entry + 8, fnv(pdi, length, 0x84222325cbf29ce4));
+  set_hash(t->data + entry, pdi, length);
   set_array(t, entry + PDI_AT_IMAGE, length, image);
   set_array(t, entry + PDI_AT_GROUPS, 1, group);
 }

@@ -18,6 +18,7 @@
  * anew for the next.
  */
 #include "array.h"
+#include "bytes.h"
 #include "image.h"
 #include "parts.h"
 
@@ -25,14 +26,6 @@
 #include <string.h>
 
 enum { MOST_CHANGED = 3 }; /* contexts of a device whose launches change them */
-
-static uint64_t hash_of(const void *bytes, size_t length) {
-  const unsigned char *b = bytes;
-  uint64_t h = 1469598103934665603u;
-  for (size_t i = 0; i < length; i++)
-    h = (h ^ b[i]) * 1099511628211u;
-  return h;
-}
 
 struct context_key context_key(struct arena *a, const struct run_device *device,
                                const struct run_options *o,
@@ -42,7 +35,7 @@ struct context_key context_key(struct arena *a, const struct run_device *device,
   assert(strlen(device->name) < sizeof name->device);
   name = arena_alloc(a, length);
   memset(name, 0, sizeof *name);
-  name->hash = hash_of(plan->xclbin, plan->xclbin_bytes);
+  name->hash = bytes_hash(plan->xclbin, plan->xclbin_bytes, 0);
   name->columns = plan->columns;
   strcpy(name->device, device->name);
   strcpy(name->preset, o->preset);
