@@ -45,15 +45,30 @@ static void reset_channels(const struct design_core *c, struct command_list *l,
                        CHANNEL_RESET, value);
 }
 
+/* The blocks of a core's program; most have that of the core before. */
+static bool load_core(const struct design *x, int i, struct command_list *load,
+                      struct command_list *l, struct diag *d) {
+  const struct design_core *c = &x->core[i];
+  if (!i || c[-1].elf != c->elf) {
+    load->count = 0;
+    if (!elf_load(x->program->device, c->elf, c->elf_bytes, c->column, c->row,
+                  load, d))
+      return false;
+  }
+  for (int j = 0; j < load->count; j++)
+    command_move(l, &load->item[j], tile_address(c->column, c->row, 0));
+  return true;
+}
+
 static bool load_cores(const struct design *x, struct command_list *l,
                        struct diag *d) {
+  struct command_list *load = command_list(l->arena);
   for (int i = 0; i < x->core_count; i++) {
     const struct design_core *c = &x->core[i];
     command_mask_write(l, tile_address(c->column, c->row, CORE_CONTROL),
                        CORE_ENABLE, 0);
     reset_channels(c, l, CHANNEL_RESET);
-    if (!elf_load(x->program->device, c->elf, c->elf_bytes, c->column, c->row,
-                  l, d))
+    if (!load_core(x, i, load, l, d))
       return false;
     reset_channels(c, l, 0);
   }

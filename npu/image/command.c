@@ -76,6 +76,13 @@ void command_delay(struct command_list *l, uint32_t cycles) {
   append(l, COMMAND_DELAY)->value = cycles;
 }
 
+void command_move(struct command_list *l, const struct command *c,
+                  uint32_t tile) {
+  struct command *to = append(l, c->kind);
+  *to = *c;
+  to->address = tile | (c->address & 0xFFFFF);
+}
+
 void command_copy(struct command_list *l, const struct command *c) {
   struct command *to = append(l, c->kind);
   *to = *c;

@@ -66,6 +66,9 @@ void command_mask_poll(struct command_list *, uint32_t address, uint32_t mask,
                        uint32_t value, uint32_t timeout_ms);
 void command_delay(struct command_list *, uint32_t cycles);
 void command_copy(struct command_list *, const struct command *);
+/* A write of another list of the same arena, to the same register of the tile
+ * at this address. */
+void command_move(struct command_list *, const struct command *, uint32_t tile);
 
 /* ---- buffer descriptors: fields in natural units, packed per tile kind ----
  * A mem tile reaches its neighbours too: behind its own memory and locks come
