@@ -44,7 +44,7 @@ struct switch_word {
 };
 struct switches {
   int lists;
-  struct switch_word (*word)[SWITCH_WORDS]; /* of all tiles */
+  struct switch_word **word; /* of a tile, once somebody asks for one */
   struct command_list *out;
 };
 struct switches switches_read(const struct command_list *const from[],

@@ -30,6 +30,12 @@ static uint32_t masters_of(enum tile_kind kind, uint32_t *count) {
   return 0;
 }
 
+static struct switch_word *words_of(const struct switches *w, uint32_t tile) {
+  if (!w->word[tile])
+    w->word[tile] = arena_array(w->out->arena, SWITCH_WORDS, sizeof **w->word);
+  return w->word[tile];
+}
+
 struct switch_word *switch_find(const struct switches *w, uint32_t address,
                                 bool *master) {
   uint32_t offset = address & 0xFFFFF, masters,
@@ -38,7 +44,7 @@ struct switch_word *switch_find(const struct switches *w, uint32_t address,
   if (!masters || offset < first || index >= SWITCH_WORDS)
     return NULL;
   *master = index < masters;
-  return &w->word[address >> 20][index];
+  return &words_of(w, address >> 20)[index];
 }
 
 static void add_value(struct switch_word *x, uint32_t value) {
@@ -150,7 +156,7 @@ bool switch_followed(const struct switches *w, int column, int row,
       value = switch_on | (uint32_t)port_slave(tile_kind(row), from, channel);
   for (uint32_t i = 0; i < masters; i++)
     if (tile_address(column, row, first + 4 * i) != but &&
-        may_be(&w->word[tile_at(column, row)][i], value))
+        may_be(&words_of(w, tile_at(column, row))[i], value))
       return true;
   return false;
 }
@@ -180,7 +186,7 @@ void switch_cut(const struct switches *w, uint32_t master) {
 void switch_restore(const struct switches *w) {
   for (uint32_t tile = TILES; tile-- > 0;) {
     uint32_t masters, first = masters_of(kind_of(tile), &masters);
-    for (uint32_t i = masters; i-- > 0;) {
+    for (uint32_t i = masters; w->word[tile] && i-- > 0;) {
       struct switch_word *x = &w->word[tile][i];
       if (x->lent)
         switch_write(w, tile << 20 | (first + 4 * i),
