@@ -35,11 +35,11 @@ struct asm_program *kernel_zero(struct arena *a, const struct isa *isa,
     return NULL;
   struct trace t = kernel_trace_open(m, a, a, d);
   int stream = kernel_trace_stream(&t, "p0", "p0", 0),
-      zero = kernel_trace_reg(&t, m->access_bytes == X_BYTES ? "x0" : "wl0");
-  kernel_trace_constant(&t, kernel_trace_reg(&t, "r0"), 0);
+      zero = kernel_trace_named(&t, m->access_bytes == X_BYTES ? "x0" : "wl0");
+  kernel_trace_constant(&t, kernel_trace_named(&t, "r0"), 0);
   kernel_trace_add(
       &t, m->insn[KERNEL_BROADCAST], 2,
-      (int64_t[]){kernel_trace_reg(&t, "x0"), kernel_trace_reg(&t, "r0")});
+      (int64_t[]){kernel_trace_named(&t, "x0"), kernel_trace_named(&t, "r0")});
   for (int at = 0; at < bytes; at += m->access_bytes)
     kernel_trace_memory(&t, MEM_ST_W, zero, stream, at);
   return finish(&t, name, arena_printf(a, "%d bytes from p0 on <- 0", bytes),
@@ -141,10 +141,10 @@ static void copy_block(const struct copy *c, int x, int64_t from, int64_t to) {
 }
 
 static void start_copy(struct copy *c, const struct kernel_copy *k) {
-  int64_t zero = kernel_trace_reg(c->t, "r0");
+  int64_t zero = kernel_trace_named(c->t, "r0");
   const char *mask;
   if (k->transpose) {
-    c->mode = kernel_trace_reg(c->t, "r2");
+    c->mode = kernel_trace_named(c->t, "r2");
     kernel_trace_constant(
         c->t, (int)c->mode,
         kernel_gemm_transpose_mode(k->type, k->block_rows, k->block_columns));
@@ -153,9 +153,9 @@ static void start_copy(struct copy *c, const struct kernel_copy *k) {
     return;
   relu_form(k->type, &c->relu, &mask);
   c->relu_mask = kernel_trace_named(c->t, mask);
-  kernel_trace_add(
-      c->t, INSN_MOV, 2,
-      (int64_t[]){kernel_trace_reg(c->t, "r8"), kernel_trace_reg(c->t, "r16")});
+  kernel_trace_add(c->t, INSN_MOV, 2,
+                   (int64_t[]){kernel_trace_named(c->t, "r8"),
+                               kernel_trace_named(c->t, "r16")});
   kernel_trace_constant(c->t, (int)zero, 0);
   kernel_trace_add(c->t, INSN_VBCST_32, 2,
                    (int64_t[]){kernel_trace_reg(c->t, "x%d", COPY_ZERO), zero});
@@ -187,9 +187,9 @@ struct asm_program *kernel_copy(struct arena *a, const struct kernel_copy *k,
     copy_block(&c, i % COPY_RING, from * bytes, i * bytes);
   }
   if (k->relu)
-    kernel_trace_add(
-        &t, INSN_MOV, 2,
-        (int64_t[]){kernel_trace_reg(&t, "r16"), kernel_trace_reg(&t, "r8")});
+    kernel_trace_add(&t, INSN_MOV, 2,
+                     (int64_t[]){kernel_trace_named(&t, "r16"),
+                                 kernel_trace_named(&t, "r8")});
   const char *heading = arena_printf(
       a, "p1 [%d][%d] <- p0 [%d][%d], small blocks of %d x %d %s%s%s",
       k->transpose ? columns : rows, k->transpose ? rows : columns, rows,
@@ -242,7 +242,7 @@ static void add_floats(struct trace *t, enum dtype type, int i,
                           stream[side], offset + part * W_BYTES);
     }
   kernel_trace_add(t, INSN_VADD_F, 4,
-                   (int64_t[]){left, left, right, kernel_trace_reg(t, "r0")});
+                   (int64_t[]){left, left, right, kernel_trace_named(t, "r0")});
   for (int part = 0; part < parts; part++)
     kernel_trace_memory(t, parts == 1 ? MEM_ST_CONV : MEM_ST_AM,
                         parts == 1 ? (int)left
@@ -269,8 +269,8 @@ struct asm_program *kernel_add(struct arena *a, const char *name,
                      : size == 2 ? INSN_VADD_16
                                  : INSN_VADD_32;
   if (is_float) {
-    kernel_trace_constant(&t, kernel_trace_reg(&t, "r0"), FLOAT_CONFIG);
-    kernel_trace_constant(&t, kernel_trace_reg(&t, "crRnd"), NEAREST_EVEN);
+    kernel_trace_constant(&t, kernel_trace_named(&t, "r0"), FLOAT_CONFIG);
+    kernel_trace_constant(&t, kernel_trace_named(&t, "crRnd"), NEAREST_EVEN);
   }
   /* a step is 64 bytes, or 16 floats */
   int steps = is_float ? bytes / size / 16 : bytes / X_BYTES;

@@ -55,8 +55,8 @@ void gemm_release_c(struct gemm *g) {
              g->product >= g->before_loop * gemm_group(g)) {
     struct trace_op *op =
         kernel_trace_add(g->t, g->t->machine->insn[KERNEL_IS_ZERO], 2,
-                         (int64_t[]){kernel_trace_reg(g->t, "r26"),
-                                     kernel_trace_reg(g->t, TRACE_TRIPS)});
+                         (int64_t[]){kernel_trace_named(g->t, "r26"),
+                                     kernel_trace_named(g->t, TRACE_TRIPS)});
     op->wait = WAIT_ISSUED;
     op->wait_for = g->c_store;
     release(g, KERNEL_RELEASE_IF, g->steps->c.full, g->c_store);

@@ -34,7 +34,6 @@
  */
 #include "kernel_gemm_trace.h"
 
-
 /* ---- multiplies ---- */
 
 /* `group` K steps from `k` on; loads stand right before their first use. */
@@ -217,8 +216,8 @@ void kernel_trace_gemm(struct trace *t, const struct kernel_gemm *k,
       .product_count = 1,
       .k_steps = kind->passes * (k->k / s->k),
       .pass_steps = k->k / s->k,
-      .config_reg = kernel_trace_reg(t, "r0"),
-      .shift_reg = kernel_trace_reg(t, "s0")};
+      .config_reg = kernel_trace_named(t, "r0"),
+      .shift_reg = kernel_trace_named(t, "s0")};
   g.pair_cols = isa_distance(t->isa, kind->mac, 0, kind->mac, 1);
   if (g.turns_c)
     gemm_set_turn(&g, k->out);

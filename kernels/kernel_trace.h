@@ -104,6 +104,7 @@ enum { TRACE_STREAMS = 6 };
 struct trace {
   const struct kernel_machine *machine;
   const struct isa *isa; /* its tables */
+  struct trace_name *names; /* looked up before */
   struct arena *arena;
   struct arena *kept; /* for what outlives the trace: notes, the schedule and
                          the operations that it is made of */
@@ -132,9 +133,9 @@ struct trace_op *kernel_trace_memory(struct trace *, enum mem_kind, int reg,
 void kernel_trace_constant(struct trace *, int reg, int64_t value);
 /* Register by name; the name must exist. */
 int kernel_trace_named(const struct trace *, const char *name);
-/* Register by a name in which %d stands for a number below 100. */
-int kernel_trace_reg(const struct trace *, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* Register by a name in which %d stands for a number. */
+int kernel_trace_reg(const struct trace *, const char *format, int number)
+    __attribute__((format(printf, 2, 0)));
 
 /* How stores of this kind narrow; the shift is read from shift_reg. */
 void kernel_trace_narrowing(struct trace *, enum mem_kind store,

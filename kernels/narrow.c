@@ -172,7 +172,7 @@ static void narrow_vector(const struct narrow *w, int n) {
       (int64_t[]){sums, sums, kernel_trace_reg(w->t, "x%d", BIAS_VECTOR + x)});
   if (w->k->relu)
     kernel_trace_add(w->t, insn[KERNEL_MAX_32], 4,
-                     (int64_t[]){sums, kernel_trace_reg(w->t, "r16"), sums,
+                     (int64_t[]){sums, kernel_trace_named(w->t, "r16"), sums,
                                  kernel_trace_reg(w->t, "x%d", RELU_ZERO)});
   kernel_trace_add(w->t, insn[KERNEL_MOVE_VECTOR], 2,
                    (int64_t[]){half_reg(w, n), sums});
@@ -251,7 +251,7 @@ static void open_bias(struct narrow *w) {
   if (!is_float(w))
     return;
   kernel_trace_constant(w->t, w->config_reg, FLOAT_CONFIG);
-  kernel_trace_constant(w->t, kernel_trace_reg(w->t, "crRnd"), NEAREST_EVEN);
+  kernel_trace_constant(w->t, kernel_trace_named(w->t, "crRnd"), NEAREST_EVEN);
 }
 
 struct asm_program *
@@ -266,9 +266,9 @@ kernel_narrow(struct arena *a, const struct kernel_narrow *k, struct diag *d) {
                      .k = k,
                      .bytes = m->access_bytes,
                      .vectors = m->few_sums ? found->aie2p : found->aie2,
-                     .shift_reg = kernel_trace_reg(&t, "s0"),
-                     .config_reg = kernel_trace_reg(&t, "r5"),
-                     .mode_reg = kernel_trace_reg(&t, "r2")};
+                     .shift_reg = kernel_trace_named(&t, "s0"),
+                     .config_reg = kernel_trace_named(&t, "r5"),
+                     .mode_reg = kernel_trace_named(&t, "r2")};
   w.from = kernel_trace_stream(&t, "p0", "p0", 0);
   w.to = kernel_trace_stream(&t, "p1", "p1", k->apart);
   if (k->bias)

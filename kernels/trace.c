@@ -3,12 +3,22 @@
 #include "kernel_trace.h"
 
 #include <assert.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+
+enum { NAMES = 256 };
+struct trace_name {
+  const char *format; /* NULL: none */
+  int number, reg;
+};
 
 struct trace kernel_trace_open(const struct kernel_machine *m, struct arena *a,
                                struct arena *kept, struct diag *d) {
   return (struct trace){.machine = m,
                         .isa = isa_find(m->isa),
+                        .names =
+                            arena_array(a, NAMES, sizeof(struct trace_name)),
                         .arena = a,
                         .kept = kept,
                         .diag = d};
@@ -20,32 +30,22 @@ int kernel_trace_named(const struct trace *t, const char *name) {
   return reg;
 }
 
-/* Digits of a register's number; their count. */
-static size_t put_number(char *to, int n) {
-  assert(n >= 0 && n < 100);
-  if (n >= 10)
-    *to++ = (char)('0' + n / 10);
-  *to = (char)('0' + n % 10);
-  return n >= 10 ? 2 : 1;
-}
-
-/* A kernel asks for some ten thousand of them: printf would be a quarter of
- * what making it costs. */
-int kernel_trace_reg(const struct trace *t, const char *format, ...) {
+static int find_reg(const struct isa *isa, const char *format, int number) {
   char name[16];
-  size_t length = 0;
-  va_list args;
-  va_start(args, format);
-  for (const char *f = format; *f; f++)
-    if (f[0] == '%' && f[1] == 'd')
-      length += put_number(name + length, va_arg(args, int)), f++;
-    else
-      name[length++] = *f;
-  va_end(args);
-  assert(length < sizeof name);
-  int reg = isa_reg_find(t->isa, name, length);
+  int length = snprintf(name, sizeof name, format, number);
+  assert(length > 0 && (size_t)length < sizeof name);
+  int reg = isa_reg_find(isa, name, (size_t)length);
   assert(reg >= 0);
   return reg;
+}
+
+/* A kernel asks for some ten thousand of them, by few formats. */
+int kernel_trace_reg(const struct trace *t, const char *format, int number) {
+  size_t at = ((uintptr_t)format * 31 + (size_t)number) % NAMES;
+  struct trace_name *x = &t->names[at];
+  if (x->format != format || x->number != number)
+    *x = (struct trace_name){format, number, find_reg(t->isa, format, number)};
+  return x->reg;
 }
 
 int kernel_trace_stream(struct trace *t, const char *pointer,
@@ -137,10 +137,10 @@ void kernel_trace_narrowing(struct trace *t, enum mem_kind store,
 /* r16, which takes the mask of the comparison, is the caller's (kernels.h) and
  * waits in r8. */
 void kernel_trace_relu_open(struct trace *t, int zero) {
-  int64_t number = kernel_trace_reg(t, "r4");
+  int64_t number = kernel_trace_named(t, "r4");
   kernel_trace_add(
       t, t->machine->insn[KERNEL_MOVE], 2,
-      (int64_t[]){kernel_trace_reg(t, "r8"), kernel_trace_reg(t, "r16")});
+      (int64_t[]){kernel_trace_named(t, "r8"), kernel_trace_named(t, "r16")});
   kernel_trace_constant(t, (int)number, 0);
   kernel_trace_add(t, t->machine->insn[KERNEL_BROADCAST], 2,
                    (int64_t[]){kernel_trace_reg(t, "x%d", zero), number});
@@ -153,7 +153,7 @@ void kernel_trace_relu_to(struct trace *t, int64_t half, int x, int zero) {
   kernel_trace_add(t, t->machine->insn[KERNEL_MOVE_VECTOR], 2,
                    (int64_t[]){temp, half});
   kernel_trace_add(t, t->machine->insn[KERNEL_MAX_32], 4,
-                   (int64_t[]){temp, kernel_trace_reg(t, "r16"), temp,
+                   (int64_t[]){temp, kernel_trace_named(t, "r16"), temp,
                                kernel_trace_reg(t, "x%d", zero)});
 }
 
@@ -167,7 +167,7 @@ void kernel_trace_relu(struct trace *t, int64_t half, int x, int zero) {
  * below zero and no NaN has, as a signed number, those below 0xff800001. */
 void kernel_trace_relu_open_float(struct trace *t, int zero, int bound,
                                   bool keeps_nan) {
-  int64_t number = kernel_trace_reg(t, "r4");
+  int64_t number = kernel_trace_named(t, "r4");
   kernel_trace_relu_open(t, zero);
   kernel_trace_constant(t, (int)number, keeps_nan ? -0x7fffff : 0x7f800001);
   kernel_trace_add(t, t->machine->insn[KERNEL_BROADCAST], 2,
@@ -177,7 +177,7 @@ void kernel_trace_relu_open_float(struct trace *t, int zero, int bound,
 void kernel_trace_relu_float(struct trace *t, int64_t half, int x, int zero,
                              int bound, bool keeps_nan) {
   int64_t temp = kernel_trace_reg(t, "x%d", x),
-          mask = kernel_trace_reg(t, "r16");
+          mask = kernel_trace_named(t, "r16");
   kernel_trace_add(t, t->machine->insn[KERNEL_MOVE_VECTOR], 2,
                    (int64_t[]){temp, half});
   const enum insn_id *insn = t->machine->insn;
@@ -195,19 +195,19 @@ void kernel_trace_relu_float(struct trace *t, int64_t half, int x, int zero,
 
 void kernel_trace_relu_open_wide(struct trace *t, int zero) {
   kernel_trace_relu_open(t, zero);
-  kernel_trace_constant(t, kernel_trace_reg(t, RELU_ODD), 0xaaaa);
-  kernel_trace_constant(t, kernel_trace_reg(t, RELU_RIGHT), -1);
+  kernel_trace_constant(t, kernel_trace_named(t, RELU_ODD), 0xaaaa);
+  kernel_trace_constant(t, kernel_trace_named(t, RELU_RIGHT), -1);
 }
 
 /* Lanes of 64 bits: what is negative shows in the odd lanes of 32; r16 says so
  * for its even neighbours, too. */
 void kernel_trace_relu_wide(struct trace *t, int64_t half, int x, int zero) {
   int64_t temp = kernel_trace_reg(t, "x%d", x),
-          mask = kernel_trace_reg(t, "r16"),
+          mask = kernel_trace_named(t, "r16"),
           nothing = kernel_trace_reg(t, "x%d", zero),
-          odd = kernel_trace_reg(t, RELU_ODD),
-          right = kernel_trace_reg(t, RELU_RIGHT),
-          even = kernel_trace_reg(t, "r25");
+          odd = kernel_trace_named(t, RELU_ODD),
+          right = kernel_trace_named(t, RELU_RIGHT),
+          even = kernel_trace_named(t, "r25");
   kernel_trace_add(t, t->machine->insn[KERNEL_MOVE_VECTOR], 2,
                    (int64_t[]){temp, half});
   kernel_trace_add(t, INSN_VLT_S32, 3, (int64_t[]){mask, temp, nothing});
@@ -222,5 +222,5 @@ void kernel_trace_relu_wide(struct trace *t, int64_t half, int x, int zero) {
 void kernel_trace_relu_close(struct trace *t) {
   kernel_trace_add(
       t, t->machine->insn[KERNEL_MOVE], 2,
-      (int64_t[]){kernel_trace_reg(t, "r16"), kernel_trace_reg(t, "r8")});
+      (int64_t[]){kernel_trace_named(t, "r16"), kernel_trace_named(t, "r8")});
 }
