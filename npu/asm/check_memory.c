@@ -46,11 +46,38 @@ static bool complain(const struct flow *f, int from, const struct isa_op *a,
       flow_describe(f, from, a, first), needed);
 }
 
+static bool has_lock(const struct flow *f, int step) {
+  const struct step *s = &f->step[step];
+  for (int i = 0; i < s->op_count; i++)
+    if (isa_insn(f->isa, s->op[i]->id)->flags & INSN_LOCK)
+      return true;
+  return false;
+}
+
+/* Bundles from each step to the next one with a lock operation; more than
+ * HORIZON: there is none near. */
+static void find_locks(const struct flow *f, int *to_lock) {
+  for (int i = 0; i < f->count; i++)
+    to_lock[i] = has_lock(f, i) ? 0 : HORIZON + 1;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (int i = f->count - 1; i >= 0; i--)
+      for (int k = 0; k < 2; k++) {
+        int next = f->step[i].next[k];
+        if (next >= 0 && to_lock[next] + 1 < to_lock[i]) {
+          to_lock[i] = to_lock[next] + 1;
+          changed = true;
+        }
+      }
+  }
+}
+
 /* A release comes when the accesses before it have reached memory; an access
- * behind an acquire reaches memory when the lock's stall is over. */
-static bool check_locks(const struct flow *f, int from, int step, int distance,
-                        struct diag *d) {
-  if (step < 0 || distance > HORIZON)
+ * behind an acquire reaches memory when the lock's stall is over.  `to_lock` is
+ * NULL behind a lock operation, where any step may have an access. */
+static bool check_locks(const struct flow *f, const int *to_lock, int from,
+                        int step, int distance, struct diag *d) {
+  if (step < 0 || distance + (to_lock ? to_lock[step] : 0) > HORIZON)
     return true;
   const struct step *s = &f->step[step];
   for (int i = 0; i < f->step[from].op_count; i++)
@@ -67,8 +94,8 @@ static bool check_locks(const struct flow *f, int from, int step, int distance,
       if (a != b && distance < needed)
         return complain(f, from, a, step, b, distance, needed, d);
     }
-  return check_locks(f, from, s->next[0], distance + 1, d) &&
-         check_locks(f, from, s->next[1], distance + 1, d);
+  return check_locks(f, to_lock, from, s->next[0], distance + 1, d) &&
+         check_locks(f, to_lock, from, s->next[1], distance + 1, d);
 }
 
 /* Where an operation accesses memory and how far it moves the pointer, both in
@@ -164,9 +191,14 @@ static bool check_stores(const struct flow *f, int step, struct diag *d) {
 }
 
 bool flow_check_memory(const struct flow *f, struct diag *d) {
-  for (int i = 0; i < f->count; i++)
-    if ((f->layout.lock_order && !check_locks(f, i, i, 0, d)) ||
-        !check_stores(f, i, d))
-      return false;
-  return true;
+  struct arena *a = arena_open();
+  int *to_lock = arena_array(a, (size_t)f->count, sizeof *to_lock);
+  bool good = true;
+  find_locks(f, to_lock);
+  for (int i = 0; i < f->count && good; i++)
+    good = (!f->layout.lock_order ||
+            check_locks(f, to_lock[i] ? to_lock : NULL, i, i, 0, d)) &&
+           check_stores(f, i, d);
+  arena_close(a);
+  return good;
 }
