@@ -36,7 +36,7 @@ enum {
 
 struct folder {
   const struct schedule *s;
-  uint64_t *hash;
+  int *first;        /* of each bundle, the first one that is equal */
   int *bytes_before; /* of each bundle, in smallest formats */
   int *long_before;  /* bundles before it with room in the long slot */
   int length_count;  /* lengths that a repetition may have, rising */
@@ -70,20 +70,45 @@ static bool op_equal(const struct isa *isa, const struct isa_op *a,
   return true;
 }
 
-static bool equal(const struct folder *f, int i, int j) {
-  if (f->hash[i] != f->hash[j])
-    return false;
+static bool cycle_equal(const struct isa *isa, const struct cycle *a,
+                        const struct cycle *b) {
   for (int slot = 0; slot < SLOT_COUNT; slot++)
-    if (!op_equal(f->s->isa, f->s->cycle[i].slot[slot],
-                  f->s->cycle[j].slot[slot]))
+    if (!op_equal(isa, a->slot[slot], b->slot[slot]))
       return false;
   return true;
+}
+
+static bool equal(const struct folder *f, int i, int j) {
+  return f->first[i] == f->first[j];
+}
+
+static void find_first(struct folder *f, struct arena *a) {
+  const struct cycle *cycle = f->s->cycle;
+  int count = f->s->count, buckets = 1;
+  while (buckets < 2 * count)
+    buckets *= 2;
+  struct {
+    uint64_t hash;
+    int index; /* + 1 */
+  } *seen = arena_array(a, (size_t)buckets, sizeof *seen);
+  for (int i = 0; i < count; i++) {
+    uint64_t hash = hash_cycle(f->s->isa, &cycle[i]);
+    int at = (int)(hash >> 20 & (uint64_t)(buckets - 1));
+    while (seen[at].index &&
+           (seen[at].hash != hash ||
+            !cycle_equal(f->s->isa, &cycle[seen[at].index - 1], &cycle[i])))
+      at = (at + 1) & (buckets - 1);
+    if (!seen[at].index) {
+      seen[at].hash = hash;
+      seen[at].index = i + 1;
+    }
+    f->first[i] = seen[at].index - 1;
+  }
 }
 
 static void measure(struct folder *f) {
   for (int i = 0; i < f->s->count; i++) {
     struct isa_bundle b = kernel_bundle(f->s, i);
-    f->hash[i] = hash_cycle(f->s->isa, &f->s->cycle[i]);
     f->bytes_before[i + 1] =
         f->bytes_before[i] + kernel_bundle_bytes(f->s->isa, &b, f->diag);
     f->long_before[i + 1] = f->long_before[i] + kernel_bundle_long_free(&b);
@@ -139,22 +164,18 @@ static int saving(const struct repeat *r) {
  * some bundle (a step to the next block, a store) occurs only once, so the
  * body's length is among them. */
 static void find_lengths(struct folder *f, struct arena *a) {
-  int count = f->s->count, buckets = 1;
-  while (buckets < 2 * count)
-    buckets *= 2;
-  int *last = arena_array(a, buckets, sizeof *last); /* index + 1 */
+  int count = f->s->count;
+  int *last = arena_array(a, (size_t)count, sizeof *last); /* index + 1 */
   bool *seen = arena_array(a, count + MIN_BODY, sizeof *seen);
   for (int i = 0; i < count; i++) {
-    int at = (int)(f->hash[i] >> 20 & (uint64_t)(buckets - 1));
-    while (last[at] && !equal(f, last[at] - 1, i))
-      at = (at + 1) & (buckets - 1);
-    int distance = last[at] ? i + 1 - last[at] : 0;
+    int *before = &last[f->first[i]];
+    int distance = *before ? i + 1 - *before : 0;
     /* of short ones a multiple */
     if (distance)
       seen[(MIN_BODY + distance - 1) / distance * distance] |=
           distance < MIN_BODY;
     seen[distance] |= distance >= MIN_BODY;
-    last[at] = i + 1;
+    *before = i + 1;
   }
   f->length = arena_array(a, count + MIN_BODY, sizeof *f->length);
   for (int i = MIN_BODY; i < count; i++)
@@ -380,9 +401,10 @@ static int fold_steps(struct folder *f) {
 static struct folder open_folder(struct arena *a, const struct schedule *s,
                                  struct diag *d) {
   struct folder f = {.s = s, .diag = d};
-  f.hash = arena_array(a, s->count, sizeof *f.hash);
+  f.first = arena_array(a, s->count, sizeof *f.first);
   f.bytes_before = arena_array(a, s->count + 1, sizeof *f.bytes_before);
   f.long_before = arena_array(a, s->count + 1, sizeof *f.long_before);
+  find_first(&f, a);
   measure(&f);
   return f;
 }
