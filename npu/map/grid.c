@@ -120,6 +120,15 @@ int map_given_tensor(const struct map_form *form, int tensor) {
   return form->swapped && tensor < OUT ? IN0 + IN1 - tensor : tensor;
 }
 
+void map_form_lie(struct map_form *form,
+                  const struct map_layout given[TENSORS]) {
+  for (int i = 0; i < TENSORS; i++) {
+    struct map_layout *x = &form->layout[i];
+    *x = given[map_given_tensor(form, i)];
+    x->turned = x->in_place && x->turned != form->swapped;
+  }
+}
+
 void map_form_stays(const struct map_form *form, bool stay[TENSORS],
                     bool aligned[TENSORS]) {
   for (int i = 0; i < TENSORS; i++) {

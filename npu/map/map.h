@@ -177,6 +177,8 @@ struct map_form {
 };
 /* The TEIR's tensor that is the array's, or the other way round. */
 int map_given_tensor(const struct map_form *, int tensor);
+/* Tensors lie as the TEIR's do. */
+void map_form_lie(struct map_form *, const struct map_layout given[TENSORS]);
 /* By the TEIR's tensors: which stay, and which are aligned. */
 void map_form_stays(const struct map_form *, bool stay[TENSORS],
                     bool aligned[TENSORS]);

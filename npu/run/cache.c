@@ -151,3 +151,16 @@ bool cache_build(struct cache_entry *e,
   struct building b = {e, build, with};
   return memory_try(build_payload, drop_payload, &b);
 }
+
+void cache_searched(struct cache *c, double seconds) {
+  pthread_mutex_lock(&c->lock);
+  c->search_seconds = seconds;
+  pthread_mutex_unlock(&c->lock);
+}
+
+double cache_search_seconds(struct cache *c) {
+  pthread_mutex_lock(&c->lock);
+  double seconds = c->search_seconds;
+  pthread_mutex_unlock(&c->lock);
+  return seconds;
+}

@@ -105,6 +105,8 @@ static void build(struct cache_entry *e, const void *with) {
     e->context_key = context_key(e->arena, j->device, j->options, e->plan);
   e->build_seconds = seconds_now() - start;
   j->report->seconds.build += e->build_seconds;
+  if (e->plan && e->plan->lost_seconds <= 0)
+    cache_searched(j->plans, e->build_seconds);
 }
 
 static size_t plan_bytes(const struct run_plan *plan) {
@@ -145,12 +147,13 @@ static void close_session(void *with) {
   e->bytes = 0;
 }
 
-/* What a plan's launches lose, one after the other, on a configuration that was
- * near when it was made: when that is as much as the change would have cost and
- * it takes to make a plan, it is made again, for one of its own. */
+/* What a plan's launches lose with other sizes' blocks, and one after the other
+ * on a configuration that was near when it was made: when that is as much as
+ * the change would have cost and it takes to search a plan, it is made again,
+ * for one of its own. */
 static void count_losses(struct job *j, uint64_t before) {
   struct cache_entry *e = j->entry;
-  if (e->last_launch != before)
+  if (e->last_launch != before && e->plan->saved_seconds > 0)
     e->lost_seconds = 0;
   e->last_launch = contexts_launches(j->contexts);
   e->lost_seconds += e->plan->lost_seconds * (double)(e->last_launch - before);
@@ -163,7 +166,10 @@ static bool has_lost(const struct job *j, const struct cache_entry *e) {
   double most = j->device->change == RUN_CHANGE_SHARED
                     ? context_load_seconds(j->device, j->options)
                     : e->plan->saved_seconds;
-  return e->lost_seconds >= most + e->build_seconds;
+  double search = cache_search_seconds(j->plans);
+  if (search < e->build_seconds)
+    search = e->build_seconds;
+  return e->lost_seconds >= most + search;
 }
 
 /* With the entry's lock held. */

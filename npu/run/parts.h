@@ -236,6 +236,7 @@ struct cache {
   int most_entries;  /* more of them, ... */
   size_t most_bytes; /* ... or more bytes, only while all are in use */
   uint64_t clock;
+  double search_seconds;
 };
 void cache_open(struct cache *, int most_entries, size_t most_bytes);
 void cache_close(struct cache *);
@@ -243,6 +244,9 @@ void cache_close(struct cache *);
 struct cache_entry *cache_acquire(struct cache *, const void *key,
                                   size_t bytes);
 void cache_release(struct cache *, struct cache_entry *);
+/* What it took the last time to make a plan whose blocks are its own. */
+void cache_searched(struct cache *, double seconds);
+double cache_search_seconds(struct cache *);
 /* With the lock of an entry held that has no session: it is new again. */
 void cache_forget(struct cache_entry *);
 /* With the lock of a new entry held: build() makes its payload in its arena

@@ -189,7 +189,7 @@ static void check_known(const struct teir *t, struct arena *a,
   const struct npu_means alone = {0};
   double ghz = preset_find("8700g")->clock_ghz;
   CHECK(npu_compile_by(&alone, a, "8700g", t, &best, &d));
-  CHECK(r->blocking.predicted_cycles <= 1.6 * best.blocking.predicted_cycles);
+  CHECK(r->blocking.predicted_cycles <= 1.8 * best.blocking.predicted_cycles);
   CHECK(r->lost_seconds * ghz * 1e9 >=
         r->blocking.predicted_cycles - best.blocking.predicted_cycles - 1);
   for (int i = 0; i < TENSORS; i++)
@@ -248,9 +248,36 @@ static void test_known(void) {
   npu_known_close(known);
 }
 
+/* Blocks that were found for a tensor which had to be packed do for one that
+ * stays as well. */
+static void test_known_lies(void) {
+  struct npu_known *known = npu_known_open();
+  struct arena *a = arena_open();
+  struct npu_result first, r;
+  struct diag d = {0};
+  struct npu_means by = {.known = known};
+  const struct teir *t = product(a, 516, 1620, 1125, DTYPE_BF16, DTYPE_F32);
+  CHECK(known && npu_compile_by(&by, a, "8700g", t, &first, &d));
+  CHECK(first.packed[IN0] && !first.packed[IN1]);
+  const struct npu_held held = {.blocking = &first.blocking,
+                                .same_types = true,
+                                .configuration = first.configuration};
+  by.held = &held;
+  t = product(a, 258, 1450, 842, DTYPE_BF16, DTYPE_F32);
+  CHECK(npu_compile_by(&by, a, "8700g", t, &r, &d));
+  CHECK(r.blocking.block_m == first.blocking.block_m &&
+        r.blocking.block_n == first.blocking.block_n);
+  check_known(t, a, &r);
+  npu_result_free(&r);
+  npu_result_free(&first);
+  arena_close(a);
+  npu_known_close(known);
+}
+
 int main(void) {
   test_held();
   test_known();
+  test_known_lies();
   test_cores();
   test_transaction();
   return check_result();
