@@ -20,7 +20,10 @@ struct teir_model {
   int64_t unit[TEIR_ROLES]; /* blocks are multiples of these */
   int64_t most[TEIR_K];     /* along M and N */
   int forms;
-  bool deepest_first; /* which of blocks that cost the same is preferred */
+  /* Which of blocks that cost the same is preferred; and whether large blocks
+   * are looked at first, which finds good ones soon where small ones are poor.
+   */
+  bool deepest_first, largest_first;
   /* The deepest block of K worth trying on a block of M and N; 0: none is
    * better than `best`; -1: this block, and all wider ones, do not fit. */
   int64_t (*depth)(void *self, const struct teir_blocks *, double best);

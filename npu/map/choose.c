@@ -235,6 +235,7 @@ static bool search(const struct platform *at, const struct teir_problem *p,
       .unit = {s->least.m, s->least.n, s->least.k},
       .most = {MAX_BLOCK, flat ? MAX_FLAT : MAX_BLOCK},
       .forms = 2, /* blocks of out at once */
+      .largest_first = true,
       .depth = depth,
       .price = price};
   struct teir_found found = teir_search(&model);
