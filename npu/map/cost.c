@@ -469,15 +469,24 @@ double array_round_cycles(const struct device *dev,
   return round;
 }
 
+/* For its products, or for the streams to bring blocks. */
 double array_least_cycles(const struct array *s, const struct teir_blocks *x) {
   const int64_t *extent = s->problem->extent, m = x->block[TEIR_M],
-                n = x->block[TEIR_N], k = x->block[TEIR_K];
-  double rounds = (double)div_up(extent[AXIS_M], m * x->form * s->grid.m) *
+                n = x->block[TEIR_N];
+  const enum dtype *type = s->problem->type;
+  int64_t block_k = x->block[TEIR_K],
+          of_k = block_k ? div_up(extent[AXIS_K], block_k) : 0;
+  double steps = (double)of_k,
+         k = block_k ? steps * (double)block_k : (double)extent[AXIS_K],
+         rounds = (double)div_up(extent[AXIS_M], m * x->form * s->grid.m) *
                   (double)div_up(extent[AXIS_N], n * s->grid.n) * x->form,
-         row = (double)(m / s->mac.m) * (double)(n / s->mac.n) * s->turned;
-  return k ? rounds * (double)div_up(extent[AXIS_K], k) *
-                 (row * (double)(k / s->mac.k) + STEP_CYCLES)
-           : rounds * row * (double)extent[AXIS_K] / s->mac.k;
+         row = (double)(m / s->mac.m) * (double)(n / s->mac.n) * s->turned,
+         product = row * k / s->mac.k + steps * STEP_CYCLES;
+  if (s->form->converts) /* into fewer bytes */
+    return rounds * product;
+  double in0 = (double)m * k * dtype_bytes(type[IN0]),
+         in1 = (double)n * k * dtype_bytes(type[IN1]) / x->form;
+  return rounds * max3(product, in0 / stream_of(s), in1 / stream_of(s));
 }
 
 bool array_fits(const struct device *dev, const struct teir_problem *p,
