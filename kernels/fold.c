@@ -53,8 +53,9 @@ static uint64_t hash_cycle(const struct isa *isa, const struct cycle *c) {
   uint64_t h = 1469598103934665603u;
   for (int i = 0; i < SLOT_COUNT; i++) {
     const struct isa_op *op = c->slot[i];
+    int operands = op ? isa_insn(isa, op->id)->operand_count : 0;
     h = (h ^ (op ? op->id : 0)) * 1099511628211u;
-    for (int j = 0; op && j < isa_insn(isa, op->id)->operand_count; j++)
+    for (int j = 0; j < operands; j++)
       h = (h ^ (uint64_t)op->operand[j]) * 1099511628211u;
   }
   return h;
@@ -64,7 +65,8 @@ static bool op_equal(const struct isa *isa, const struct isa_op *a,
                      const struct isa_op *b) {
   if (!a || !b || a->id != b->id)
     return a == b;
-  for (int i = 0; i < isa_insn(isa, a->id)->operand_count; i++)
+  int operands = isa_insn(isa, a->id)->operand_count;
+  for (int i = 0; i < operands; i++)
     if (a->operand[i] != b->operand[i])
       return false;
   return true;

@@ -112,15 +112,16 @@ struct candidate {
   struct isa_holds holds;
 };
 
-static void grow(struct placer *p, int cycle) {
-  if (cycle + 16 >= p->capacity) {
-    int n = p->capacity, to = 2 * (cycle + 64);
-    struct arena *a = p->t->arena;
-    p->s->cycle =
-        arena_copy(p->t->kept, p->s->cycle, n, to, sizeof *p->s->cycle);
-    p->held = arena_copy(a, p->held, n, to, sizeof *p->held);
-    p->capacity = to;
-  }
+static void extend(struct placer *p, int to) {
+  int n = p->capacity;
+  p->s->cycle = arena_copy(p->t->kept, p->s->cycle, n, to, sizeof *p->s->cycle);
+  p->held = arena_copy(p->t->arena, p->held, n, to, sizeof *p->held);
+  p->capacity = to;
+}
+
+static inline void grow(struct placer *p, int cycle) {
+  if (cycle + 16 >= p->capacity)
+    extend(p, 2 * (cycle + 64));
 }
 
 /* The register of operand i, or -1.  Status flags are sticky: their writers
