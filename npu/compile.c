@@ -342,19 +342,38 @@ static bool packs_needlessly(const struct map_blocking *b,
   return false;
 }
 
-/* The cheapest that is known, with its change; false: none takes less than
- * `most` cycles. */
+/* The cheapest blockings that are known, with their changes, in that order. */
+struct known {
+  struct map_blocking best[6];
+  double cycles[6];
+  int count;
+};
+
+static void add_known(struct known *x, const struct map_blocking *b,
+                      double cycles) {
+  const int most = sizeof x->best / sizeof *x->best;
+  int i = x->count < most ? x->count++ : most - 1;
+  if (x->cycles[i] > 0 && x->cycles[i] <= cycles)
+    return;
+  for (; i > 0 && x->cycles[i - 1] > cycles; i--) {
+    x->best[i] = x->best[i - 1];
+    x->cycles[i] = x->cycles[i - 1];
+  }
+  x->best[i] = *b;
+  x->cycles[i] = cycles;
+}
+
+/* False: none takes less than `most` cycles. */
 static bool find_known(const struct npu_means *by, struct arena *a,
                        const struct platform *at, const struct teir *work,
                        const struct teir_problem *p, double most,
-                       struct map_blocking *best) {
+                       struct known *x) {
   static const bool stay[TENSORS] = {true, true, true};
   struct diag ignored = {0};
   struct map_blocking *known, b;
   struct map_work w;
   const struct map_blocking *held = by->held->blocking;
   int count = npu_known_like(by->known, a, p, &known);
-  double least = HUGE_VAL;
   if (!count || !map_work_read(a, at->device, work, stay, &w, &ignored))
     return false;
   for (int i = 0; i < count; i++) {
@@ -367,13 +386,33 @@ static bool find_known(const struct npu_means *by, struct arena *a,
       continue;
     bool same = b.block_m == held->block_m && b.block_n == held->block_n &&
                 b.block_k == held->block_k && b.group_m == held->group_m;
-    double cycles = b.predicted_cycles + (same ? 0 : CHANGE_CYCLES);
-    if (cycles < least) {
-      least = cycles;
-      *best = b;
-    }
+    add_known(x, &b, b.predicted_cycles + (same ? 0 : CHANGE_CYCLES));
   }
-  return least < HUGE_VAL;
+  return x->count > 0;
+}
+
+/* Whether cores have a program for it: to make one takes as long as all else
+ * ten times. */
+static bool has_cores(const struct npu_means *by, struct arena *a,
+                      const struct platform *at, const struct teir *work,
+                      const struct map_blocking *b) {
+  struct diag ignored = {0};
+  const struct teir *t = map_schedule(a, at->device, work, b, &ignored);
+  const struct tile_program *p =
+      t ? map_program(a, t, at->device, &ignored) : NULL;
+  return p && core_cache_has(by->cores, p);
+}
+
+/* The first one with a program or, if none has, the cheapest. */
+static const struct map_blocking *choose_known(const struct npu_means *by,
+                                               struct arena *a,
+                                               const struct platform *at,
+                                               const struct teir *work,
+                                               const struct known *x) {
+  for (int i = 0; i < x->count && by->cores; i++)
+    if (has_cores(by, a, at, work, &x->best[i]))
+      return &x->best[i];
+  return &x->best[0];
 }
 
 static bool compile_known(const struct npu_means *by, struct arena *a,
@@ -383,10 +422,13 @@ static bool compile_known(const struct npu_means *by, struct arena *a,
   const struct preset *costs = costs_of(at);
   double clock = costs->clock_ghz * 1e9,
          least = map_bound_cycles(costs, p) + START_CYCLES * costs->clock_ghz;
+  struct known x = {.count = 0};
   memset(r, 0, sizeof *r);
   if (is_placed(work) || !is_whole(by, p) ||
-      !find_known(by, a, at, work, p, near_enough * least, &r->blocking) ||
-      !make_result(by, a, at, work, why, r))
+      !find_known(by, a, at, work, p, near_enough * least, &x))
+    return false;
+  r->blocking = *choose_known(by, a, at, work, &x);
+  if (!make_result(by, a, at, work, why, r))
     return false;
   price_of(a, at, by->held, r);
   double more = r->blocking.predicted_cycles - least;

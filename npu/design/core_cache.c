@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROGRAMS = 32 };
+enum { PROGRAMS = 128 };
 
 /* So many steps are as good as more: they are counted at run time. */
 enum { MANY_STEPS = 3 };
@@ -105,6 +105,15 @@ static struct entry *find(struct core_cache *c, const struct key *key) {
     if (c->entry[i].elf && memcmp(&c->entry[i].key, key, sizeof *key) == 0)
       return &c->entry[i];
   return NULL;
+}
+
+bool core_cache_has(struct core_cache *c, const struct tile_program *p) {
+  struct key key;
+  make_key(p, &key);
+  pthread_mutex_lock(&c->lock);
+  bool has = find(c, &key);
+  pthread_mutex_unlock(&c->lock);
+  return has;
 }
 
 bool core_cache_find(struct core_cache *c, struct arena *a,

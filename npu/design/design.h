@@ -115,6 +115,9 @@ struct core_cache;
 struct core_cache *core_cache_open(void);   /* NULL: no memory */
 void core_cache_close(struct core_cache *); /* NULL is fine */
 
+/* Whether it has the program of such cores. */
+bool core_cache_has(struct core_cache *, const struct tile_program *);
+
 /* Rows of cores with a program: the grid's, and one that converts. */
 int design_rows(const struct tile_program *);
 
