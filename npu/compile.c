@@ -433,6 +433,7 @@ static bool compile_known(const struct npu_means *by, struct arena *a,
   price_of(a, at, by->held, r);
   double more = r->blocking.predicted_cycles - least;
   r->lost_seconds = more > 0 ? more / clock : 0;
+  r->known = true;
   return !by->most_transaction_bytes ||
          r->txn.length <= by->most_transaction_bytes;
 }

@@ -25,6 +25,7 @@ struct npu_result {
   /* Where the array holds something: of the change to this; what a launch takes
    * more than one of the best blocks, and what their change would cost more. */
   double change_seconds, lost_seconds, saved_seconds;
+  bool known;                        /* in blocks of other sizes (known.c) */
   struct text cdo, pdi, xclbin, txn; /* owned: npu_result_free */
 };
 

@@ -308,6 +308,13 @@ static const struct tool_option compile_options[] = {
     {0},
 };
 
+static const struct tool_option sizes_options[] = {
+    {"PRODUCTS", NULL, tool_int, AT(bench_sizes_job, products),
+     .help = "how many (50)", .low = 1, .high = 1000},
+    KEYS_JSON_OPTION,
+    {0},
+};
+
 static const struct tool_option no_options[] = {KEYS_JSON_OPTION, {0}};
 
 static const struct tool_option kernel_options[] = {
@@ -399,6 +406,19 @@ static const struct tool_command benches[] = {
      .options = kernel_options,
      .job_bytes = sizeof(struct bench_kernels_job),
      .run = bench_kernels},
+    {.name = "sizes",
+     .summary = "what a new size costs a program that multiplies many",
+     .intro =
+         "Of products of random extents from 128 to 2000, one after the "
+         "other: how many do with blocks that are known from earlier ones, "
+         "milliseconds from the TEIR to the transaction for those, and for "
+         "those that are searched for (medians), and of all in the mean; "
+         "microseconds of a launch for the change from the configuration "
+         "before, and what known blocks lose beside what is possible, which "
+         "ends in a search when it is as much as one takes (means).",
+     .options = sizes_options,
+     .job_bytes = sizeof(struct bench_sizes_job),
+     .run = bench_sizes},
     {0},
 };
 

@@ -36,6 +36,11 @@ bool bench_calibration(struct tool *, void *job); /* calibration.c */
 
 bool bench_calls(struct tool *, void *job); /* call_bench.c */
 
+struct bench_sizes_job {
+  int products; /* up to 1000; 0: as many as are usual */
+};
+bool bench_sizes(struct tool *, void *job); /* size_bench.c */
+
 struct bench_compile_job {
   const char *file; /* NULL: products of our own */
   bool words;       /* for the compiler, in the call's rest */

@@ -79,7 +79,8 @@ static void set_values(const struct contraction *c, int call, int64_t *value) {
     value[i] = size[(int)c->symbol[i][0]];
 }
 
-static bool bench_sizes(struct tool *t, const char *name, const char *options) {
+static bool bench_any_sizes(struct tool *t, const char *name,
+                            const char *options) {
   enum { RANGE = MOST - LEAST, SIZES = RANGE * RANGE * RANGE };
   static const struct run_compiler compiler = {.device = &slow};
   static int8_t in[2][MOST * MOST];
@@ -136,8 +137,8 @@ bool bench_calls(struct tool *t, void *job) {
       bench(t, "no-npu", NULL, NULL, &q, CALLS) &&
       bench(t, "loop-is-faster", "slow", NULL, &q, CALLS) &&
       bench(t, "min-macs", "slow", "min-macs=1000000", &q, CALLS / 10) &&
-      bench_sizes(t, "new-sizes", NULL) &&
-      bench_sizes(t, "new-sizes-min-macs", "min-macs=1000000") &&
+      bench_any_sizes(t, "new-sizes", NULL) &&
+      bench_any_sizes(t, "new-sizes-min-macs", "min-macs=1000000") &&
       bench(t, "host", "host", NULL, &q, CALLS / 100);
   text_free(&words);
   return good || diag_declined(&t->diag, loc_none(), "no memory");
