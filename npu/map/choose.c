@@ -26,6 +26,8 @@ enum {
 };
 /* The formula's error: others are not worth measuring. */
 static const double doubtful = 1.12;
+/* And of kernels by lanes, that of those in the list. */
+static const double doubtful_lanes = 1.06;
 
 /* Whether blocks cannot be as good as the best ones so far. */
 static bool is_poor(const struct array *s, const struct teir_blocks *x,
@@ -124,10 +126,7 @@ static double measure(struct array *s, struct map_blocking *b) {
 /* How many kernels are worth measuring; of those by lanes, which may be too
  * long, one that is not. */
 static int worth_measuring(const struct array *s, double cycles) {
-  const struct teir_problem *p = s->problem;
-  bool by_lanes = kernel_gemm_by_lanes(map_isa(s->at->device), p->type[IN0],
-                                       p->type[IN1], p->acc);
-  return cycles < WORTH_MEASURING ? by_lanes
+  return cycles < WORTH_MEASURING ? s->lanes
          : cycles < WORTH_MORE    ? MEASURED
                                   : MANY_MEASURED;
 }
@@ -138,9 +137,11 @@ static struct map_blocking choose(struct array *s) {
   const struct map_blocking first = s->best[0];
   double least = HUGE_VAL;
   int most = worth_measuring(s, first.predicted_cycles), best = -1;
+  const double error = s->lanes ? doubtful_lanes : 1;
   s->most = HUGE_VAL; /* of all that is priced from now on */
   for (int i = 0;
-       i < s->count && most > 0 && s->best[i].predicted_cycles < least; i++) {
+       i < s->count && most > 0 && s->best[i].predicted_cycles < least * error;
+       i++) {
     struct map_blocking *b = &s->best[i];
     b->predicted_cycles = measure(s, b);
     most -= b->predicted_cycles < HUGE_VAL;
@@ -220,6 +221,7 @@ static bool prepare(const struct platform *at, const struct teir_problem *p,
     return false;
   s->turned = array_turned_cost(at->device, p, &s->mac, form->layout);
   s->strip = array_strip_cost(at->device, p);
+  s->lanes = kernel_gemm_by_lanes(isa, p->type[IN0], p->type[IN1], p->acc);
   return true;
 }
 

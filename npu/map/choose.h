@@ -21,7 +21,8 @@ struct array {
   struct kernel_shape least;   /* block that a kernel takes */
   struct kernel_shape even[2]; /* of blocks of which kernels have no edges, by
                                   map_tall */
-  double turned;               /* what a kernel costs more for turned blocks */
+  bool lanes;        /* kernels load and store sums beside no multiplies */
+  double turned;     /* what a kernel costs more for turned blocks */
   double strip;      /* and, beyond that, for columns that make no even shape */
   int64_t unit[OUT]; /* of m and n, by which blocks may move in place */
   double most;       /* cycles that are worth while; HUGE_VAL: any */

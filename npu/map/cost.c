@@ -430,7 +430,9 @@ double array_round_cycles(const struct device *dev,
   macs *= 1 + (s->strip - 1) * (b->block_n % even->n) / b->block_n;
   if (at->by_blocks)
     sums /= at->joint;
-  double core = macs > sums / summed ? macs : sums / summed;
+  double core = s->lanes               ? macs + sums / port
+                : macs > sums / summed ? macs
+                                       : sums / summed;
   if (at->by_blocks)
     core += blocks_cycles(s, b, at);
   bool edges = b->block_m % even->m || b->block_n % even->n;
