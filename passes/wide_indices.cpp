@@ -2,6 +2,7 @@
 #include "wide_indices.h"
 #include "ir_scev.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 
 using namespace llvm;
@@ -34,10 +35,11 @@ private:
   // A multiple of a number is multiplied in T, where neither wraps.
   const SCEV *extend(const SCEV *S, Type *T, bool Signed) {
     const auto *M = dyn_cast<SCEVMulExpr>(S);
-    if (Signed && M && M->getNumOperands() == 2 &&
-        isa<SCEVConstant>(M->getOperand(0)))
+    if (Signed && M && isa<SCEVConstant>(M->getOperand(0))) {
+      SmallVector<const SCEV *, 4> Factors(drop_begin(M->operands()));
       return SE.getMulExpr(SE.getSignExtendExpr(M->getOperand(0), T),
-                           SE.getSignExtendExpr(M->getOperand(1), T));
+                           SE.getSignExtendExpr(SE.getMulExpr(Factors), T));
+    }
     return Signed ? SE.getSignExtendExpr(S, T) : SE.getZeroExtendExpr(S, T);
   }
 

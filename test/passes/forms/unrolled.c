@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 41
+// DONE: 48
 #include "forms.h"
 #define I for (int i = 0; i < M; i++)
 #define J for (int j = 0; j < N; j++)
@@ -103,6 +103,40 @@ INT_FORM(register_tile_changed_round) { // a near miss
       C_AT(i + 1, j) = v;
       C_AT(i + 1, j + 1) = u;
     }
+}
+// A filter's nine products written out, planes of K * P elements apart.
+#define FILTER(third)                                                          \
+  int P = N + 2;                                                               \
+  I for (int k = 0; k < K; k++)                                                \
+    J C_AT(i, j) += W(0) * B[k * P + j] + W(1) * B[k * P + j + 1] +            \
+                    W(2) * B[k * P + j + 2] + W(3) * B[K * P + k * P + j] +    \
+                    W(4) * B[K * P + k * P + j + 1] +                          \
+                    W(5) * B[K * P + k * P + j + 2] +                          \
+                    W(6) * B[(third) + k * P + j] +                            \
+                    W(7) * B[(third) + k * P + j + 1] +                        \
+                    W(8) * B[(third) + k * P + j + 2];
+#define W(t) A[(i * K + k) * 9 + (t)]
+INT_FORM(filter_over_planes) {
+  FILTER(2 * K * P) // expected-remark {{mklu,klnu->mn}}
+}
+INT_FORM(filter_over_planes_unevenly_apart) { // a near miss
+  FILTER(2 * K * P + 3) // expected-remark {{SeveralProducts}}
+}
+INT_FORM(filter_over_planes_of_another_size) { // a near miss
+  FILTER(2 * K * N) // expected-remark {{SeveralProducts}}
+}
+// The distance wraps to zero where K is odd: the guard must send that to the
+// loop.
+INT_FORM(rows_by_double_wrap) {
+  unsigned half = K & 1 ? 0x80000000u : 1;
+  __asm__("" : "+r"(half));
+  const int8_t *last = B + (int)(2u * half * (unsigned)K);
+  I J { // expected-remark {{mkl,kln->mn}}
+    int s = 0;
+    for (int k = 0; k < K; k++)
+      s += A[(i * K + k) * 2] * B_AT(k, j) + A[(i * K + k) * 2 + 1] * last[k * N + j];
+    C_AT(i, j) = s;
+  }
 }
 // A row further on, in one buffer, is another matrix.
 INT_FORM(parts_of_one_buffer) {
