@@ -27,7 +27,6 @@
 #include "nest_parts.h"
 #include "sum_loops.h"
 
-#include "llvm/ADT/MapVector.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 
 using namespace llvm;
@@ -91,7 +90,7 @@ class NestDistribution {
   Loop &L;
   LoopFacts &Facts;
   SmallVector<Instruction *, 8> Writers;
-  MapVector<const SCEV *, Group> Groups; // by the array that is written
+  SmallVector<Group, 4> Groups; // by the array that is written
   SmallPtrSet<const Instruction *, 8> First;
   Overlaps Places;
 
@@ -100,9 +99,15 @@ public:
       : L(L), Facts(Facts), Places(L, Facts.SE, Facts.AA) {}
 
   bool run(BasicBlock *&Kept) {
-    if (!findWriters())
+    return findWriters() &&
+           (splitGroup(Kept) || (partMembers() && splitGroup(Kept)));
+  }
+
+private:
+  bool splitGroup(BasicBlock *&Kept) {
+    if (Groups.size() < 2)
       return false;
-    for (auto &[Base, Stores] : Groups)
+    for (const Group &Stores : Groups)
       if (any_of(Stores, [&](StoreInst *S) { return storesProduct(*S); }) &&
           canBeParted(Stores)) {
         split(Kept);
@@ -111,7 +116,27 @@ public:
     return false;
   }
 
-private:
+  // Members of the elements of an array count as arrays of their own.
+  bool partMembers() {
+    SmallVector<Group, 4> Parts;
+    for (const Group &Stores : Groups)
+      for (StoreInst *S : Stores) {
+        auto Own = find_if(Parts, [&](const Group &Part) {
+          return sharesBase(*Part[0], *S, Facts.SE) &&
+                 any_of(Part, [&](const StoreInst *X) {
+                   return !Places.areMembers(*X, *S);
+                 });
+        });
+        if (Own == Parts.end())
+          Parts.push_back({S});
+        else
+          Own->push_back(S);
+      }
+    bool More = Parts.size() > Groups.size();
+    Groups = std::move(Parts);
+    return More && Groups.size() <= GroupsMax;
+  }
+
   // A sum of products, over a loop at least, in a matrix at least.
   bool storesProduct(StoreInst &S) {
     unsigned Axes = 0;
@@ -144,11 +169,15 @@ private:
     for (Instruction *I : Accesses)
       if (auto *S = dyn_cast<StoreInst>(I)) {
         Writers.push_back(S);
-        Groups[Facts.SE.getPointerBase(
-                   Facts.SE.getSCEV(S->getPointerOperand()))]
-            .push_back(S);
+        auto Own = find_if(Groups, [&](const Group &Stores) {
+          return sharesBase(*Stores[0], *S, Facts.SE);
+        });
+        if (Own == Groups.end())
+          Groups.push_back({S});
+        else
+          Own->push_back(S);
       }
-    return Groups.size() >= 2 && Groups.size() <= GroupsMax;
+    return Writers.size() >= 2 && Groups.size() <= GroupsMax;
   }
 
   // Of the slice of stores that are in First, or are not.

@@ -4,6 +4,7 @@
 #include "ir_exits.h"
 #include "ir_scev.h"
 #include "sum_loops.h"
+#include "versions.h"
 #include "wide_indices.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
@@ -88,6 +89,11 @@ Value *Overlaps::hold(Checks &C) const {
   return Good;
 }
 
+static uint64_t bytesOf(const Instruction &I) {
+  return I.getModule()->getDataLayout().getTypeStoreSize(
+      getLoadStoreType(const_cast<Instruction *>(&I)));
+}
+
 // Iteration k of a loop that runs once less in each iteration i of another one
 // is number i + k of as many as it has in the first: so far the first one goes
 // less.  Where the two go in opposite directions no iteration goes further than
@@ -97,8 +103,7 @@ bool Overlaps::reach(const Instruction &I, Apart::Reach &X,
   SmallDenseMap<const Loop *, size_t, 4> Term;
   Type *I64 = Type::getInt64Ty(I.getContext());
   const SCEV *Place = placeOf(I);
-  X.Bytes = I.getModule()->getDataLayout().getTypeStoreSize(
-      getLoadStoreType(const_cast<Instruction *>(&I)));
+  X.Bytes = bytesOf(I);
   while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(Place)) {
     if (!Outer.contains(Rec->getLoop()))
       break;
@@ -134,12 +139,50 @@ bool isSame(const Apart::Reach &X, const Apart::Reach &Y) {
          });
 }
 
+enum { ElementZerosMax = 12 };
+
+// Where I is in the first iteration of Outer; null: that is not known.  Zeros:
+// bits of all strides that are known to be 0, or fewer.
+const SCEV *Overlaps::startOf(const Instruction &I, uint32_t &Zeros) {
+  const SCEV *Place = placeOf(I);
+  while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(Place)) {
+    if (!Outer.contains(Rec->getLoop()))
+      break;
+    if (!Rec->isAffine())
+      return nullptr;
+    Zeros = std::min(Zeros, trailingZeros(Rec->getStepRecurrence(SE), SE));
+    Place = Rec->getStart();
+  }
+  return SE.isLoopInvariant(Place, &Outer) ? Place : nullptr;
+}
+
+// All loops move both by whole elements, whose size is a power of two: so it
+// still divides an address that has wrapped.
+bool Overlaps::areMembers(const Instruction &W, const Instruction &X) {
+  if (!sharesBase(W, X, SE))
+    return false;
+  uint32_t Zeros = ElementZerosMax;
+  const SCEV *First = startOf(W, Zeros), *Second = startOf(X, Zeros);
+  const auto *Way = First && Second
+                        ? dyn_cast<SCEVConstant>(SE.getMinusSCEV(Second, First))
+                        : nullptr;
+  if (!Way || SE.getTypeSizeInBits(Way->getType()) > 64)
+    return false;
+  uint64_t Element = (uint64_t)1 << Zeros;
+  uint64_t At = (uint64_t)Way->getAPInt().getSExtValue() % Element;
+  return At >= bytesOf(W) && At + bytesOf(X) <= Element;
+}
+
 bool Overlaps::areApart(Instruction &W, const Instruction &X,
                         const Apart::Reach *Written) {
   if (!mayChange(W, X, Outer, SE, AA))
     return true;
   Apart A;
-  if (!isa<StoreInst>(W) || sharesBase(W, X, SE) || !reach(X, A.Read))
+  if (!isa<StoreInst>(W))
+    return false;
+  if (sharesBase(W, X, SE))
+    return !Written && areMembers(W, X);
+  if (!reach(X, A.Read))
     return false;
   if (Written)
     A.Written = *Written;

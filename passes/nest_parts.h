@@ -31,6 +31,9 @@ public:
   // what W touches; null: what its loops say.
   bool areApart(llvm::Instruction &W, const llvm::Instruction &X,
                 const Apart::Reach *Written = nullptr);
+  // They are different members of the elements of one array, such as the parts
+  // of complex numbers: in no two iterations do they meet.
+  bool areMembers(const llvm::Instruction &W, const llvm::Instruction &X);
   // The same in different iterations of a loop from Outer to Common, which is
   // around both: what they share belongs to one iteration of all these.
   bool meetInOneIteration(const llvm::Instruction &W,
@@ -51,6 +54,7 @@ public:
              llvm::SmallVectorImpl<const llvm::Loop *> *Loops = nullptr);
 
 private:
+  const llvm::SCEV *startOf(const llvm::Instruction &I, uint32_t &Zeros);
   const llvm::SCEV *mostIterations(const llvm::Loop &L,
                                    const llvm::Instruction *Of);
 };

@@ -62,6 +62,7 @@ public:
     FAM.clear(F, "");
     if (Kept)
       markKept(*FAM.getResult<LoopAnalysis>(F).getLoopFor(Kept));
+    simplifyLoops(F, FAM); // what is kept is left to the same block
     return true;
   }
 

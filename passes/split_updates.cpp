@@ -14,7 +14,8 @@
 // is a sum in any order.  Other code may access an element if it does so before
 // all products are added: it stands in front of them in an iteration of a loop
 // around both, of which each iteration has elements of its own.  Those have two
-// strides, one of which is at least the whole way of the other.
+// strides, one of which is at least the whole way of the other.  Other members
+// of the elements may be read anywhere.
 #include "split_updates.h"
 #include "checks.h"
 #include "nest_parts.h"
@@ -91,9 +92,8 @@ private:
     return all_of(Accesses, [&](Instruction *X) {
       if (X == Update || X == SoFar)
         return true;
-      return sharesBase(*Update, *X, SE)
-                 ? isBeforeUpdate(*X)
-                 : isa<LoadInst>(X) && Places.areApart(*Update, *X);
+      return (isa<LoadInst>(X) && Places.areApart(*Update, *X)) ||
+             (sharesBase(*Update, *X, SE) && isBeforeUpdate(*X));
     });
   }
 

@@ -71,6 +71,15 @@ public:
   }
 };
 
+// How many of the lowest bits of a number are known to be 0.
+inline uint32_t trailingZeros(const llvm::SCEV *S, llvm::ScalarEvolution &SE) {
+#if LLVM_VERSION_MAJOR >= 17
+  return SE.getMinTrailingZeros(S);
+#else
+  return SE.GetMinTrailingZeros(S);
+#endif
+}
+
 // Whether the zero extension is known to equal a sign extension.
 inline bool isNonNegative(const llvm::ZExtInst &Z) {
 #if LLVM_VERSION_MAJOR >= 18

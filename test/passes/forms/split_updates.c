@@ -2,7 +2,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 200
+// DONE: 248
 #include "forms.h"
 
 #define I for (int i = 0; i < M; i++)
@@ -131,4 +131,74 @@ INT_FORM(volatile_beside) {
 BF16_FORM(in_order) { // floats may not be added in another order
 #pragma clang fp reassociate(off)
   I J L C_IJ += (float)AB + (float)BA; // expected-remark {{kept}}
+}
+
+// Members of the elements of one array are as arrays of their own.
+#define RE(X, at) X[2 * (at)]
+#define IM(X, at) X[2 * (at) + 1]
+INT_FORM(complex_elements) { // both parts of k rank-one updates
+  L for (int i = 0; i < M; i++) // expected-remark 4 {{replaced by a call: km,kn->mn}}
+    for (int j = 0; j < N; j++) {
+      RE(C, i * N + j) += RE(A, k * M + i) * RE(B, k * N + j) -
+                          IM(A, k * M + i) * IM(B, k * N + j);
+      IM(C, i * N + j) += RE(A, k * M + i) * IM(B, k * N + j) +
+                          IM(A, k * M + i) * RE(B, k * N + j);
+    }
+}
+INT_FORM(conjugate_in_rows) {
+  I for (int j = 0; j < N; j++) { // expected-remark 4 {{replaced by a call: mk,nk->mn}}
+    IM(C, i * 40 + j) = 0;
+    RE(C, i * 40 + j) *= 3;
+    L {
+      IM(C, i * 40 + j) += IM(A, i * K + k) * RE(B, j * K + k) -
+                           RE(A, i * K + k) * IM(B, j * K + k);
+      RE(C, i * 40 + j) += RE(A, i * K + k) * RE(B, j * K + k) +
+                           IM(A, i * K + k) * IM(B, j * K + k);
+    }
+  }
+}
+INT_FORM(complex_sums_meet) {
+  L for (int i = 0; i < M; i++) // expected-remark {{kept}}
+    for (int j = 0; j < N; j++) {
+      RE(C, i + j) += RE(A, k * M + i) * RE(B, k * N + j) -
+                      IM(A, k * M + i) * IM(B, k * N + j);
+      IM(C, i + j) += RE(A, k * M + i) * IM(B, k * N + j) +
+                      IM(A, k * M + i) * RE(B, k * N + j);
+    }
+}
+INT_FORM(other_part_is_a_factor) { // a near miss
+  L for (int i = 0; i < M; i++) // expected-remark {{kept}}
+    for (int j = 0; j < N; j++) {
+      RE(C, i * N + j) += RE(A, k * M + i) * RE(B, k * N + j) -
+                          IM(A, k * M + i) * IM(C, i * N + j);
+      IM(C, i * N + j) += RE(A, k * M + i) * IM(B, k * N + j) +
+                          IM(A, k * M + i) * RE(B, k * N + j);
+    }
+}
+INT_FORM(parts_meet) { // a near miss: the second is the next element's first
+  L for (int i = 0; i < M; i++) // expected-remark {{kept}}
+    for (int j = 0; j < N; j++) {
+      C[i * 64 + j] = 3 * C[i * 64 + j] +
+                      RE(A, k * M + i) * RE(B, k * N + j) -
+                      IM(A, k * M + i) * IM(B, k * N + j);
+      C[i * 64 + j + 1] += RE(A, k * M + i) * IM(B, k * N + j) +
+                           IM(A, k * M + i) * RE(B, k * N + j);
+    }
+}
+INT_FORM(rows_by_odd_numbers) { // a near miss: a row ends within an element
+  L for (int i = 0; i < M; i++) // expected-remark {{kept}}
+    for (int j = 0; j < N; j++) {
+      C[i * 41 + 2 * j] = 3 * C[i * 41 + 2 * j] +
+                          RE(A, k * M + i) * RE(B, k * N + j) -
+                          IM(A, k * M + i) * IM(B, k * N + j);
+      C[i * 41 + 2 * j + 1] += RE(A, k * M + i) * IM(B, k * N + j) +
+                               IM(A, k * M + i) * RE(B, k * N + j);
+    }
+}
+INT_FORM(three_members) { // a near miss: 12 bytes need not divide an address
+  L for (int i = 0; i < M; i++) // expected-remark {{kept}}
+    for (int j = 0; j < N; j++) {
+      C[3 * (i * 20 + j)] += A[k * M + i] * B[k * N + j];
+      C[3 * (i * 20 + j) + 1] += A[k * M + i] * B[j * K + k];
+    }
 }
