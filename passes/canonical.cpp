@@ -5,6 +5,7 @@
 // touches memory.
 #include "collapsed.h"
 #include "ir_candidates.h"
+#include "known_targets.h"
 #include "nest_parts.h"
 #include "passes.h"
 #include "versions.h"
@@ -191,6 +192,7 @@ Canonical::Canonical() {
   PB.crossRegisterProxies(LAM, FAM, CGAM, MAM);
   Passes.addPass(keepBranchesSROA());
   Passes.addPass(EarlyCSEPass(/*UseMemorySSA=*/true));
+  Passes.addPass(KnownTargetsPass());
   Passes.addPass(SinkPass());
   // Of a place that is stored and stored again, the last store counts.
   Passes.addPass(DSEPass());

@@ -137,7 +137,7 @@ Function *besideFunction(Module &M) {
 }
 
 // In the slots, or in a table of constants.
-Value *axesOf(IRBuilder<> &B, const CpuSlots &Slots) {
+Value *axesIn(IRBuilder<> &B, const CpuSlots &Slots) {
   if (Slots.AxesPlace)
     return Slots.AxesPlace;
   SmallVector<uint64_t, 16> Numbers;
@@ -194,7 +194,7 @@ Value *CpuOverlap::isApart(IRBuilder<> &B) const {
 Value *CpuOverlap::isBeside(IRBuilder<> &B, const CpuSlots &Slots) const {
   Function *Beside = besideFunction(*B.GetInsertBlock()->getModule());
   auto Number = [&](uint64_t N) { return B.getInt64(N); };
-  Value *Axes = axesOf(B, Slots), *All = B.getTrue();
+  Value *Axes = axesIn(B, Slots), *All = B.getTrue();
   for (const Read &R : Reads) {
     Value *Is = B.CreateCall(
         Beside,

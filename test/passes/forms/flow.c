@@ -2,7 +2,7 @@
 // RUN: env NPUTEIR_OPTIONS=min-macs=0 %verify -O1 %s
 // RUN: env NPUTEIR_OPTIONS=min-macs=0 %verify -O2 %s
 // RUN: env NPUTEIR_OPTIONS=min-macs=0 %verify -O3 %s
-// DONE: 204
+// DONE: 216
 #include "forms.h"
 #define I for (int i = 0; i < M; i++)
 #define J for (int j = 0; j < N; j++)
@@ -184,4 +184,64 @@ INT_FORM(convolution) {
               s += A[c * 144 + (y + r) * 12 + x + q] * B[o * 27 + c * 9 + r * 3 + q];
         C[o * 100 + y * 10 + x] = s;
       }
+}
+// Loops that a break ends first, out of the scope of variables.
+INT_FORM(left_first) {
+  int i = 0;
+  for (;;) { // expected-remark {{mk,kn->mn}}
+    if (i >= M)
+      break;
+    int k = 0;
+    for (;;) {
+      int a;
+      if (k >= K)
+        break;
+      a = 3 * A[i * K + k];
+      J C[i * N + j] += a * B[k * N + j];
+      k++;
+    }
+    i++;
+  }
+}
+INT_FORM(left_first_with_an_array) {
+  int i = 0;
+  while (1) { // expected-remark {{mk,kn->mn}}
+    int sums[64];
+    if (i >= M)
+      break;
+    J sums[j] = 0;
+    for (int k = 0;; k++) {
+      int a = 0, *sum = sums;
+      if (k >= K)
+        break;
+      a = A[i * K + k];
+      J sum[j] += a * B[k * N + j];
+    }
+    J C[i * N + j] = sums[j];
+    i++;
+  }
+}
+INT_FORM(left_by_an_element) { // a near miss
+  for (int i = 0; i < M; i++) // expected-remark {{kept}}
+    for (int k = 0;; k++) {
+      int a;
+      if (k >= K)
+        break;
+      a = A[i * K + k];
+      if (a == 77)
+        break;
+      J C[i * N + j] += a * B[k * N + j];
+    }
+}
+INT_FORM(left_out_of_both) { // a near miss
+  for (int i = 0; i < M; i++) // expected-remark {{kept}}
+    for (int k = 0;; k++) {
+      int a;
+      if (k >= K)
+        break;
+      a = A[i * K + k];
+      if (k > i + 4)
+        return;
+      J C[i * N + j] += a * B[k * N + j];
+    }
 }
