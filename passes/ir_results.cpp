@@ -227,4 +227,12 @@ bool isAddedUp(const Instruction &I, const LoopInfo &LI, ScalarEvolution &SE) {
   return false;
 }
 
+bool addsUpProducts(const Loop &L, const LoopInfo &LI, ScalarEvolution &SE) {
+  return any_of(L.blocks(), [&](const BasicBlock *B) {
+    return any_of(*B, [&](const Instruction &I) {
+      return isRunningSum(I) && isAddedUp(I, LI, SE);
+    });
+  });
+}
+
 } // namespace nputeir

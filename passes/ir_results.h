@@ -12,6 +12,9 @@ namespace nputeir {
 // addresses, choices, and results of one product each.
 bool isAddedUp(const llvm::Instruction &I, const llvm::LoopInfo &LI,
                llvm::ScalarEvolution &SE);
+// Some instruction of L does.
+bool addsUpProducts(const llvm::Loop &L, const llvm::LoopInfo &LI,
+                    llvm::ScalarEvolution &SE);
 
 } // namespace nputeir
 

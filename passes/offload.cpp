@@ -16,6 +16,7 @@
 #include "ir_marks.h"
 #include "ir_matrix.h"
 #include "ir_moves.h"
+#include "ir_results.h"
 #include "ir_sums.h"
 #include "lower_cpu.h"
 #include "matrix.h"
@@ -309,7 +310,7 @@ private:
   void visit(Loop &L) {
     unsigned Depth = depthOf(L);
     bool Matrices = holdsMatrixProduct(L);
-    if (!Matrices && (Depth < 2 || isKept(L) || !sumsProducts(L)))
+    if (!Matrices && (Depth < 2 || isKept(L) || !addsUpProducts(L, LI, SE)))
       return;
     if (isSplit(L))
       return;

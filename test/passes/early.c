@@ -272,3 +272,29 @@ void rounded(unsigned *restrict s, const float *a, const float *x, int n) {
       s[i] |= (bits & 15) << (4 * k);
     }
 }
+// A counter times a number from memory is an index here, also beside a product;
+// there, a counter is multiplied.
+int group_size;
+void indexed_beside(float *restrict s, signed char *q, const float *x, int n) {
+  for (int g = 0; g < n; g++) {
+    float most = 0;
+    for (int k = 0; k < group_size; k++)
+      most = fmaxf(most, fabsf(x[g * group_size + k]));
+    for (int k = 0; k < group_size; k++)
+      q[g * group_size + k] = (signed char)(x[g * group_size + k] / most);
+  }
+  for (int i = 0; i < n; i++) // expected-remark {{replaced}}
+    for (int j = 0; j < n; j++)
+      for (int k = 0; k < n; k++)
+        s[i * n + j] += x[i * n + k] * x[n * n + k * n + j];
+}
+void counted_beside(float *restrict s, int *restrict c, const float *x, int n) {
+  // expected-remark@+1 {{NotProductSum]: a scalar is carried from one}}
+  for (int g = 0; g < n; g++)
+    for (int k = 0; k < n; k++)
+      c[g] += g * c[n + k] + k;
+  for (int i = 0; i < n; i++) // expected-remark {{replaced}}
+    for (int j = 0; j < n; j++)
+      for (int k = 0; k < n; k++)
+        s[i * n + j] += x[i * n + k] * x[n * n + k * n + j];
+}

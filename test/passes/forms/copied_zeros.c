@@ -171,7 +171,7 @@ INT_FORM(images_differ) { // in height, so that the first one leaves more
   int high = H;
   EACH(b, 2) {
     H = high - b;
-    COPY(A + b * 600) // expected-remark {{GuardedBody}}
+    COPY(A + b * 600)
     PRODUCT(C + b * 1600) // expected-remark {{mk,kn->mn}}
   }
   free(col);
