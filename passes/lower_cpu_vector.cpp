@@ -247,13 +247,13 @@ public:
                    {Axis[AXIS_M], C.number(1), C.number(0), C.number(1),
                     C.number(1), Row, RowRun});
     }
-    C.loop(C.number(0), Extent[AXIS_C], C.number(1), [&](Value *Z) {
-      for (unsigned T = 0; T < Tensors; T++)
-        C.put(C.at(C.getPointer(C.argument(0), (int64_t)T),
-                   C.times(Z, stride(AXIS_C, T))),
-              C.at(Bases, 8 * (int64_t)T));
-      columns();
-    });
+    if (W.Vector == CPU_VECTOR_DOT && !W.Tail) {
+      Value *N = Extent[AXIS_N], *Some = someRows();
+      C.loop(C.number(0), N, Some,
+             [&](Value *J) { batches(J, C.least(C.CreateSub(N, J), Some)); });
+    } else {
+      batches(C.number(0), Extent[AXIS_N]);
+    }
     C.CreateRetVoid();
   }
 
@@ -262,20 +262,42 @@ private:
     return C.getNumber(Axis[R], 1 + (int64_t)T);
   }
 
-  void columns() {
+  // Of in1, in all batches: few where a row goes on in the next batch, as it
+  // does where sums are of groups of a row's elements, so that it is read as it
+  // lies.
+  Value *someRows() {
+    auto Way = [&](axis_role R) {
+      Value *S = stride(R, IN1);
+      return C.CreateBinaryIntrinsic(Intrinsic::umin, S, C.CreateNeg(S));
+    };
+    return C.CreateSelect(C.CreateICmpULT(Way(AXIS_C), Way(AXIS_N)),
+                          C.number(Together), Extent[AXIS_N]);
+  }
+
+  void batches(Value *First, Value *Count) {
+    C.loop(C.number(0), Extent[AXIS_C], C.number(1), [&](Value *Z) {
+      for (unsigned T = 0; T < Tensors; T++)
+        C.put(C.at(C.getPointer(C.argument(0), (int64_t)T),
+                   C.plus(C.times(Z, stride(AXIS_C, T)),
+                          C.times(First, stride(AXIS_N, T)))),
+              C.at(Bases, 8 * (int64_t)T));
+      columns(Count);
+    });
+  }
+
+  void columns(Value *N) {
     if (!Gathered) {
-      wholeColumns();
+      wholeColumns(N);
       return;
     }
     Value *IsWhole = C.CreateAnd(
         C.CreateICmpEQ(Extent[AXIS_M], C.number(1)),
         C.CreateICmpEQ(stride(AXIS_N, OUT), C.number(dtype_bytes(W.Out))));
-    C.when(IsWhole, [&] { wholeColumns(); }, [&] { gatherColumns(); });
+    C.when(IsWhole, [&] { wholeColumns(N); }, [&] { gatherColumns(N); });
   }
 
   // Sums of a few vectors, whose elements in the result are not adjacent.
-  void gatherColumns() {
-    Value *N = Extent[AXIS_N];
+  void gatherColumns(Value *N) {
     int64_t Bytes = dtype_bytes(W.Sum);
     C.loop(C.number(0), N, C.number(GatheredBytes / Bytes), [&](Value *J) {
       Value *Count =
@@ -308,8 +330,7 @@ private:
           To);
   }
 
-  void wholeColumns() {
-    Value *N = Extent[AXIS_N];
+  void wholeColumns(Value *N) {
     int64_t Bytes = dtype_bytes(W.Sum);
     int64_t Whole = TEIR_CPU_RESULT_BYTES / Bytes;
     Value *Most = C.number(W.Tail ? (int64_t)TEIR_CPU_BUFFER_COLUMNS : Whole);

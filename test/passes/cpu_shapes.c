@@ -99,6 +99,21 @@ void NAME(axes)(long m, long n, long k, const IN *restrict a, long lda,
                   (SUM)b[((q * n + z) * k + p) * W + w];
 }
 
+/* A sum for each group of a row's elements, as where groups have scales: of
+ * groups that lie in the row, and of groups far apart. */
+#define GROUPS(name, A, C)                                                     \
+  void NAME(name)(long m, long n, long k, const IN *restrict a, long lda,      \
+                  const IN1 *restrict b, long ldb, SUM *restrict c,            \
+                  long ldc) {                                                  \
+    (void)n, (void)lda, (void)ldb, (void)ldc;                                  \
+    for (long x = 0; x < m; x++)                                               \
+      for (long g = 0; g < Y * Q; g++)                                         \
+        for (long p = 0; p < k; p++)                                           \
+          C += (SUM)A * (SUM)b[g * k + p];                                     \
+  }
+GROUPS(groups, a[(x * Y * Q + g) * k + p], c[x * Y * Q + g])
+GROUPS(groups_apart, a[(g * m + x) * k + p], c[g * m + x])
+
 #ifndef REFERENCE
 #ifndef EACH
 #define EACH 1 /* of so many shapes, where the processor is emulated */
@@ -109,18 +124,21 @@ void NAME(axes)(long m, long n, long k, const IN *restrict a, long lda,
 #include <sys/mman.h>
 
 product ref_nn, ref_tn, ref_nt, ref_tt, ref_columns, ref_spread, ref_axes,
-    ref_rows, ref_clamped, ref_across, ref_across_less, ref_fewer, ref_eight,
-    ref_odd, ref_low, ref_wide, ref_cube, ref_tall, ref_turned,
-    ref_turned_tall;
+    ref_groups, ref_groups_apart, ref_rows, ref_clamped, ref_across,
+    ref_across_less, ref_fewer, ref_eight, ref_odd, ref_low, ref_wide, ref_cube,
+    ref_tall, ref_turned, ref_turned_tall;
 
 enum { ROOM = 1 << 22, PAGE = 4096, NOTHING = 4 * PAGE };
 
 static const struct {
   product *tested, *reference;
   long m, n, k;
-} fixed[] = {{eight, ref_eight, 8, 8, 8},  {odd, ref_odd, 5, 7, 9},
-             {low, ref_low, 3, 50, 13},    {wide, ref_wide, 17, 63, 12},
-             {cube, ref_cube, 64, 64, 64}, {tall, ref_tall, 40, 10, 20},
+} fixed[] = {{eight, ref_eight, 8, 8, 8},
+             {odd, ref_odd, 5, 7, 9},
+             {low, ref_low, 3, 50, 13},
+             {wide, ref_wide, 17, 63, 12},
+             {cube, ref_cube, 64, 64, 64},
+             {tall, ref_tall, 40, 10, 20},
              {turned, ref_turned, 18, 45, 13},
              {turned_tall, ref_turned_tall, 30, 3, 20}};
 
@@ -150,7 +168,9 @@ static const struct shape {
               {"tt", tt, ref_tt, 't', 't', 'n'},
               {"columns", columns, ref_columns, 'n', 'n', 't'},
               {"spread", spread, ref_spread, 's', 'S', 's'},
-              {"axes", axes, ref_axes, 'x', 'x', 'x'}};
+              {"axes", axes, ref_axes, 'x', 'x', 'x'},
+              {"groups", groups, ref_groups, 'x', 'x', 'x'},
+              {"groups_apart", groups_apart, ref_groups_apart, 'x', 'x', 'x'}};
 static const struct shape vectors[] = {
     {"rows", rows, ref_rows, 'n', 'n', 'n'},
     {"clamped", clamped, ref_clamped, 'n', 'n', 'n'},
