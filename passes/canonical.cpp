@@ -78,10 +78,21 @@ struct BarrierPass : PassInfoMixin<BarrierPass> {
 
 // Counters as wide as addresses.
 struct WidenPass : PassInfoMixin<WidenPass> {
-  PreservedAnalyses run(Loop &L, LoopAnalysisManager &LAM,
-                        LoopStandardAnalysisResults &Known, LPMUpdater &U) {
-    return mayBeRead(L) ? IndVarSimplifyPass().run(L, LAM, Known, U)
-                        : PreservedAnalyses::all();
+  struct Each : PassInfoMixin<Each> {
+    Candidates *Found;
+
+    PreservedAnalyses run(Loop &L, LoopAnalysisManager &LAM,
+                          LoopStandardAnalysisResults &Known, LPMUpdater &U) {
+      return Found->mayBeRead(L) ? IndVarSimplifyPass().run(L, LAM, Known, U)
+                                 : PreservedAnalyses::all();
+    }
+  };
+
+  PreservedAnalyses run(Function &F, FunctionAnalysisManager &FAM) {
+    Candidates Found(F, FAM);
+    Each Loops;
+    Loops.Found = &Found;
+    return createFunctionToLoopPassAdaptor(std::move(Loops)).run(F, FAM);
   }
 };
 
@@ -204,7 +215,7 @@ Canonical::Canonical() {
   Passes.addPass(CollapsedPass());
   Passes.addPass(LoopSimplifyPass());
   Passes.addPass(LCSSAPass());
-  Passes.addPass(createFunctionToLoopPassAdaptor(WidenPass()));
+  Passes.addPass(WidenPass());
   AfterSplit.addPass(ADCEPass());
   AfterSplit.addPass(LoopSimplifyPass());
   AfterSplit.addPass(LCSSAPass());

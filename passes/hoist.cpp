@@ -351,10 +351,11 @@ struct ExitValuePass : PassInfoMixin<ExitValuePass> {
     LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
     ScalarEvolution &SE = FAM.getResult<ScalarEvolutionAnalysis>(F);
     Expander Code(SE, *F.getParent());
+    Candidates Found(F, FAM);
     bool Changed = false;
     SmallVector<Loop *, 8> Loops = LI.getLoopsInPreorder();
     for (Loop *L : reverse(Loops)) // inner loops first
-      if (mayBeRead(*L) && rewrite(*L, LI, SE, Code)) {
+      if (Found.mayBeRead(*L) && rewrite(*L, LI, SE, Code)) {
         Changed = true;
         for (Loop *Around = L; Around; Around = Around->getParentLoop())
           SE.forgetLoop(Around);

@@ -2,16 +2,35 @@
 #ifndef NPUTEIR_IR_CANDIDATES_H
 #define NPUTEIR_IR_CANDIDATES_H
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/PassManager.h"
 
 namespace nputeir {
 
 // Holds products of matrices, and stores some that are not kept.
 bool holdsMatrixProduct(const llvm::Loop &L);
-// L, or a loop around it that is no more than its nest, has something to read.
-// Preparing a loop may cost a walk over all code in front of it, which others
-// are spared.
-bool mayBeRead(const llvm::Loop &L);
+
+// Loops that are prepared, which may cost a walk over all code in front of
+// each.  Others are spared.
+class Candidates {
+  struct Facts {
+    bool Reads = false;                // it has something to read
+    bool Sums = false, Copies = false; // an index, and elements
+    bool Product = false, StoresMatrix = false;
+    bool LeftEarly = false, IsKnown = false; // LeftEarly is
+  };
+  llvm::DenseMap<const llvm::Loop *, Facts> Of;
+
+public:
+  Candidates(llvm::Function &F, llvm::FunctionAnalysisManager &FAM);
+  // L adds up products, or copies elements that these may be read from, or a
+  // loop around it does that is no more than its nest.
+  bool mayBeRead(const llvm::Loop &L);
+
+private:
+  bool isLeftEarly(const llvm::Loop &L);
+};
 
 } // namespace nputeir
 

@@ -34,6 +34,8 @@ static bool isArithmetic(const Instruction &I, const LoopInfo &LI) {
 
 // Two addresses may be one.
 static bool mayBeSame(const Value *X, const Value *Y, ScalarEvolution &SE) {
+  if (X == Y)
+    return true;
   const SCEV *OfX = SE.getSCEV(const_cast<Value *>(X));
   const SCEV *OfY = SE.getSCEV(const_cast<Value *>(Y));
   auto IsRead = [](const SCEV *S) {

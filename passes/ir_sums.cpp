@@ -114,6 +114,11 @@ static bool isCopied(const Value *Stored) {
   return true;
 }
 
+bool storesCopy(const Instruction &I) {
+  const auto *S = dyn_cast<StoreInst>(&I);
+  return S && isCopied(S->getValueOperand());
+}
+
 bool copiesOnly(const Loop &L) {
   bool Stores = false;
   for (const BasicBlock *B : L.blocks())

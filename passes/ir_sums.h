@@ -15,6 +15,8 @@ bool isAdding(const llvm::Instruction &I);
 // the first of several of which one is added; null: there is none.
 const llvm::Instruction *productIn(const llvm::Value *Added);
 bool sumsProducts(const llvm::Loop &L);
+// I stores an element, or a constant.
+bool storesCopy(const llvm::Instruction &I);
 // L stores, and nothing but what it loads, and constants.
 bool copiesOnly(const llvm::Loop &L);
 // The product is added to something that may be a sum so far, as opposed to
