@@ -231,6 +231,11 @@ const SCEV *Counts::computedAhead(const SCEV *Start, const SCEV *Next,
 
 // ---- how often a loop runs ----
 
+// As those that OpenMP's threads share, or that belong to the whole file.
+static const char *const InMemory =
+    "a loop's counter lies in memory, which others "
+    "may change: declare it in the nest";
+
 const SCEV *Counts::extentOf(Loop &L, arena *A, verdict &V) {
   loc At = locOf(L.getStartLoc(), A);
   auto Decline = [&](rule Rule, const char *Why) {
@@ -241,6 +246,8 @@ const SCEV *Counts::extentOf(Loop &L, arena *A, verdict &V) {
     return Decline(RULE_EARLY_EXIT, Why);
   if (const SCEV *Extent = count(L))
     return Extent;
+  if (countsInMemory(L))
+    return Decline(RULE_UNCOUNTABLE, InMemory);
   if (isa<SCEVCouldNotCompute>(SE.getExitCount(&L, exitOf(L).From)))
     return Decline(RULE_UNCOUNTABLE, "the number of iterations of a loop is "
                                      "not known before it starts");

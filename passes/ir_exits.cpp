@@ -80,6 +80,34 @@ bool isLeftEarly(const Loop &L) {
   return Ways > 1 && Reads;
 }
 
+// L stores to Place, or, where that is null, Stored to one place.
+static bool keepsInMemory(const Loop &L, const Value *Stored,
+                          const Value *Place) {
+  return any_of((Place ? Place : Stored)->users(), [&](const User *U) {
+    const auto *S = dyn_cast<StoreInst>(U);
+    return S && L.contains(S) && L.isLoopInvariant(S->getPointerOperand()) &&
+           (Place ? S->getPointerOperand() == Place
+                  : S->getValueOperand() == Stored);
+  });
+}
+
+bool countsInMemory(const Loop &L) {
+  const BasicBlock *From = exitOf(L).From;
+  const auto *Branch =
+      From ? dyn_cast<BranchInst>(From->getTerminator()) : nullptr;
+  const auto *Test = Branch && Branch->isConditional()
+                         ? dyn_cast<CmpInst>(Branch->getCondition())
+                         : nullptr;
+  return Test && any_of(Test->operands(), [&](const Value *Counter) {
+           while (const auto *Cast = dyn_cast<CastInst>(Counter))
+             Counter = Cast->getOperand(0);
+           const auto *Read = dyn_cast<LoadInst>(Counter);
+           return isa<Instruction>(Counter) &&
+                  keepsInMemory(L, Counter,
+                                Read ? Read->getPointerOperand() : nullptr);
+         });
+}
+
 bool followsList(const Loop &L) {
   const BasicBlock *From = L.getExitingBlock();
   const BasicBlock *Latch = L.getLoopLatch();

@@ -27,6 +27,8 @@ bool exitsBeforeBody(const llvm::Loop &L);
 // One of several ways out of L depends on what L reads, so that no preparation
 // makes them one.
 bool isLeftEarly(const llvm::Loop &L);
+// Its condition compares a number that L itself keeps in one place in memory.
+bool countsInMemory(const llvm::Loop &L);
 // The way out of L depends on what it has found in a place that the iteration
 // before has named: the end of a list, say.
 bool followsList(const llvm::Loop &L);

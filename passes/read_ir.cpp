@@ -528,7 +528,10 @@ private:
     const Loop *L = LI.getLoopFor(S.getParent());
     if (S.getParent() == L->getHeader() && exitsBeforeBody(*L))
       return verdict_decline(&V, RULE_EXTRA_STORE, at(S),
-                             "a loop's condition writes memory");
+                             L->isLoopInvariant(S.getPointerOperand())
+                                 ? "a loop's counter lies in memory, where "
+                                   "others may read it: declare it in the nest"
+                                 : "a loop's condition writes memory");
     N.is_store = true;
     N.at = at(S);
     N.loop = LoopIndex[L];

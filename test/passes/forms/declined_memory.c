@@ -128,3 +128,9 @@ INT_FORM(zero_after) {
     J C[i * N + j] = 0;
   }
 }
+int shared_j; // a counter that everybody sees
+INT_FORM(counts_in_memory) {
+  // expected-remark@+1 {{a loop's counter lies in memory}}
+  I for (shared_j = 0; shared_j < N; shared_j++)
+    L C[i * N + shared_j] += A[i * K + k] * B[k * N + shared_j];
+}
