@@ -89,39 +89,19 @@ public:
   }
 
   void emit() {
-    Value *K = C.argument(0), *Last = C.plus(C.argument(4), -1);
-    SmallVector<Value *, 8> Row, Place;
+    Value *Last = C.plus(C.argument(4), -1);
+    SmallVector<Value *, 8> Row;
     for (int I = 0; I < Together; I++) {
       Value *At = C.least(C.number(I), Last);
       Row.push_back(C.at(C.argument(2), C.times(At, C.argument(3))));
-      Place.push_back(C.at(C.argument(5), C.times(At, C.argument(6))));
     }
-    Type *Element = computedType(C.getContext(), W.Sum);
-    Code::Values Sums = sweep(
-        K, Width,
-        Code::Values(Together, Constant::getNullValue(shape(Element, Lanes))),
-        [&](Value *I, int Count, Value *Mask, ArrayRef<Value *> Now) {
-          return step(Row, I, Count, Mask, Now);
-        });
-    Code::Values Total;
-    for (Value *V : Sums)
-      Total.push_back(reduced(V));
-    if (!Masks)
-      Total = C.carry(C.CreateAnd(K, C.number(-Width)), K, C.number(1), Total,
-                      [&](Value *I, ArrayRef<Value *> Now) {
-                        return step(Row, I, 1, nullptr, Now);
-                      });
-    Code::Values Old(Together, Constant::getNullValue(Element));
-    Old = C.choose(C.CreateICmpNE(C.argument(7), C.number(0)), Old, [&] {
-      Code::Values Found;
-      for (Value *P : Place)
-        Found.push_back(C.get(Element, P));
-      return Found;
-    });
-    for (size_t I = 0; I < Together; I++)
-      C.put(Element->isIntegerTy() ? C.CreateAdd(Old[I], Total[I])
-                                   : C.CreateFAdd(Old[I], Total[I]),
-            Place[I]);
+    Type *Sum = shape(computedType(C.getContext(), W.Sum), Lanes);
+    store(totals(
+        sweep(C.argument(0), Width,
+              Code::Values(Together, Constant::getNullValue(Sum)),
+              [&](Value *I, int Count, Value *Mask, ArrayRef<Value *> Now) {
+                return step(Row, I, Count, Mask, Now);
+              })));
     C.CreateRetVoid();
   }
 
@@ -143,15 +123,70 @@ private:
     return Next;
   }
 
-  Value *reduced(Value *V) {
-    if (V->getType()->isIntOrIntVectorTy())
-      return C.CreateAddReduce(V);
-    auto *Zero = ConstantFP::getNegativeZero(V->getType()->getScalarType());
-    CallInst *Sum = C.CreateFAddReduce(Zero, V);
-    FastMathFlags Any;
-    Any.setAllowReassoc();
-    Sum->setFastMathFlags(Any);
-    return Sum;
+  Value *sum(Value *X, Value *Y) {
+    return X->getType()->isIntOrIntVectorTy() ? C.CreateAdd(X, Y)
+                                              : C.CreateFAdd(X, Y);
+  }
+
+  // What the lanes of each vector add up to, in vectors of 16 bytes: first in
+  // each 16 bytes of two vectors beside each other, then over these.
+  Code::Values totals(Code::Values V) {
+    int Block = 16 / dtype_bytes(W.Sum);
+    assert(Together % Block == 0 && Lanes % Block == 0);
+    for (int N = Block; N > 1; N /= 2) {
+      Code::Values Halved;
+      for (size_t I = 0; I < V.size(); I += 2)
+        Halved.push_back(neighboursAdded(V[I], V[I + 1], Block));
+      V = Halved;
+    }
+    for (Value *&X : V)
+      for (int N = Lanes / 2; N >= Block; N /= 2)
+        X = sum(part(X, 0, N), part(X, N, N));
+    return V;
+  }
+
+  // In every block of the result, those in X's come before those in Y's.
+  Value *neighboursAdded(Value *X, Value *Y, int Block) {
+    SmallVector<int, 16> At[2];
+    for (int I = 0; I < Lanes; I += Block)
+      for (int From : {I, I + Lanes})
+        for (int J = 0; J < Block; J++)
+          At[J % 2].push_back(From + J);
+    return sum(C.CreateShuffleVector(X, Y, At[0]),
+               C.CreateShuffleVector(X, Y, At[1]));
+  }
+
+  Value *part(Value *V, int First, int Count) {
+    SmallVector<int, 8> At;
+    for (int I = 0; I < Count; I++)
+      At.push_back(First + I);
+    return C.CreateShuffleVector(V, At);
+  }
+
+  // Row by row, with what is left of K where it could not be masked.
+  void store(const Code::Values &Totals) {
+    Value *K = C.argument(0);
+    Type *Element = computedType(C.getContext(), W.Sum);
+    int Bytes = dtype_bytes(W.Sum);
+    Value *Frame = C.frame(Element, Together, 16);
+    for (size_t I = 0; I < Totals.size(); I++)
+      C.put(Totals[I], C.at(Frame, 16 * (int64_t)I));
+    C.loop(C.number(0), C.argument(4), C.number(1), [&](Value *I) {
+      Code::Values Sum = {C.get(Element, C.at(Frame, C.times(I, Bytes)))};
+      Value *Row = C.at(C.argument(2), C.times(I, C.argument(3)));
+      if (!Masks)
+        Sum = C.carry(C.CreateAnd(K, C.number(-Width)), K, C.number(1), Sum,
+                      [&](Value *P, ArrayRef<Value *> Now) {
+                        return step({Row}, P, 1, nullptr, Now);
+                      });
+      Value *Place = C.at(C.argument(5), C.times(I, C.argument(6)));
+      Value *Adds = C.CreateICmpNE(C.argument(7), C.number(0));
+      C.put(C.choose(Adds, Sum,
+                     [&]() -> Code::Values {
+                       return {sum(C.get(Element, Place), Sum[0])};
+                     })[0],
+            Place);
+    });
   }
 };
 
