@@ -27,14 +27,14 @@ public:
   int64_t firstAxis() const { return 8 * cpuAxesSlot(Tensors); }
   int64_t record() const { return 8 * (1 + Tensors); }
 
-  Value *count(int Role) {
-    return C.getNumber(Base, cpuCountsSlot(Tensors) + Role);
+  Value *count(Value *Role) {
+    return C.getNumber(Base, C.plus(Role, cpuCountsSlot(Tensors)));
   }
 
   Value *number() { // of all slots
     Value *Axes = C.number(0);
     for (int R = 0; R < AXIS_ROLES; R++)
-      Axes = C.plus(Axes, count(R));
+      Axes = C.plus(Axes, count(C.number(R)));
     return C.plus(C.times(Axes, 1 + Tensors), firstAxis() / 8);
   }
 };
@@ -80,6 +80,10 @@ enum {
   Context
 };
 
+// Of products that are cut into parts: each has room for them in its frame.  A
+// frame whose size is not known is compiled slowly.
+enum { MostSlots = 512 };
+
 // i32 (slots, run, needs, rows, columns), of functions as in CpuCode and a
 // block of registers.
 class Threads {
@@ -102,7 +106,9 @@ public:
   void emit() {
     Value *Asked =
         runtime("nputeir_threads_1", C.getInt64Ty(), {C.getInt64Ty()});
-    C.when(C.CreateIsNotNull(Asked), [&] {
+    Value *Fits = C.CreateICmpSLE(Slots(C, C.argument(0), Tensors).number(),
+                                  C.number(MostSlots));
+    C.when(C.CreateAnd(Fits, C.CreateIsNotNull(Asked)), [&] {
       CutAxis Axis;
       Value *Most = parts(Axis);
       C.when(C.CreateICmpSGT(Most, C.number(1)), [&] {
@@ -152,33 +158,34 @@ private:
     Slots S(C, C.argument(0), Tensors);
     Value *At = C.number(S.firstAxis()), *Macs = C.number(1);
     Best = {At, C.number(1), C.number(0), C.number(1)};
-    for (int R = 0; R < AXIS_ROLES; R++) {
-      Value *Unit = R == AXIS_M   ? C.argument(3)
-                    : R == AXIS_N ? C.argument(4)
-                                  : C.number(1);
-      Code::Values Now =
-          C.carry(C.number(0), S.count(R), C.number(1),
-                  {At, Macs, Best.At, Best.Extent, Best.Blocks, Best.Unit},
-                  [&](Value *, ArrayRef<Value *> V) -> Code::Values {
-                    Value *E =
-                        C.getNumber(C.at(C.argument(0), V[0]), (int64_t)0);
-                    Value *Next = C.plus(V[0], S.record());
-                    Value *All = C.times(V[1], E);
-                    if (R == AXIS_K)
-                      return {Next, All, V[2], V[3], V[4], V[5]};
-                    Value *Count = C.divideUp(E, Unit);
-                    Value *IsMore = C.CreateICmpSGT(Count, V[4]);
-                    return {Next,
-                            All,
-                            C.CreateSelect(IsMore, V[0], V[2]),
-                            C.CreateSelect(IsMore, E, V[3]),
-                            C.CreateSelect(IsMore, Count, V[4]),
-                            C.CreateSelect(IsMore, Unit, V[5])};
-                  });
-      At = Now[0];
-      Macs = Now[1];
-      Best = {Now[2], Now[3], Now[4], Now[5]};
-    }
+    Value *Rows = C.argument(3), *Columns = C.argument(4), *One = C.number(1);
+    auto Is = [&](Value *R, axis_role Role) {
+      return C.CreateICmpEQ(R, C.number(Role));
+    };
+    Code::Values First = {At,          Macs,        Best.At,
+                          Best.Extent, Best.Blocks, Best.Unit};
+    Code::Values Last = C.carry(
+        C.number(0), C.number(AXIS_ROLES), One, First,
+        [&](Value *R, ArrayRef<Value *> Given) {
+          Value *Unit = C.CreateSelect(Is(R, AXIS_N), Columns, One);
+          Unit = C.CreateSelect(Is(R, AXIS_M), Rows, Unit);
+          return C.carry(
+              C.number(0), S.count(R), One, Given,
+              [&](Value *, ArrayRef<Value *> V) -> Code::Values {
+                Value *E = C.getNumber(C.at(C.argument(0), V[0]), (int64_t)0);
+                Value *Count = C.divideUp(E, Unit);
+                Value *IsMore = C.CreateAnd(C.CreateICmpSGT(Count, V[4]),
+                                            C.CreateNot(Is(R, AXIS_K)));
+                return {C.plus(V[0], S.record()),
+                        C.times(V[1], E),
+                        C.CreateSelect(IsMore, V[0], V[2]),
+                        C.CreateSelect(IsMore, E, V[3]),
+                        C.CreateSelect(IsMore, Count, V[4]),
+                        C.CreateSelect(IsMore, Unit, V[5])};
+              });
+        });
+    Macs = Last[1];
+    Best = {Last[2], Last[3], Last[4], Last[5]};
     return C.least(Best.Blocks,
                    C.CreateUDiv(Macs, C.number(TEIR_CPU_THREAD_MACS)));
   }
@@ -216,7 +223,7 @@ private:
   // The bytes that a part needs: the last one is smaller, but its blocks may be
   // larger.
   Value *largest(Value *Given, const CutAxis &Axis, Value *Parts, Value *Size) {
-    Value *Own = own(C, Given), *Bytes = C.number(0);
+    Value *Own = own(C), *Bytes = C.number(0);
     for (Value *Part : {C.number(0), C.plus(Parts, -1)}) {
       C.CreateCall(partFunction(U, Tensors),
                    {Given, Own, Axis.At, C.times(Part, Size), Size});
@@ -226,12 +233,8 @@ private:
     return Bytes;
   }
 
-  // Room in the frame for slots of a part.
-  Value *own(Code &C, Value *Given) {
-    Value *Count = Slots(C, Given, Tensors).number();
-    return C.CreatePointerCast(C.CreateAlloca(C.getInt64Ty(), Count),
-                               bytePointer(C.getContext()));
-  }
+  // Room for slots of a part.
+  static Value *own(Code &C) { return C.frame(C.getInt64Ty(), MostSlots, 8); }
 
   // void (context, part, parts)
   Function *bodyFunction() {
@@ -246,7 +249,7 @@ private:
     Value *Memory = B.getPointer(B.argument(0), ContextMemory);
     auto Number = [&](int64_t I) { return B.getNumber(B.argument(0), I); };
     Value *Part = B.argument(1), *Size = Number(ContextSize);
-    Value *Own = own(B, Given);
+    Value *Own = own(B);
     B.CreateCall(partFunction(U, Tensors),
                  {Given, Own, Number(ContextAxis), B.times(Part, Size), Size});
     Value *Run = B.CreatePointerCast(B.getPointer(B.argument(0), ContextRun),
