@@ -112,9 +112,19 @@ Value *Code::moved(Value *V) {
   return IsX86 && (T->isIntegerTy() || T->isPointerTy()) ? CreateFreeze(V) : V;
 }
 
+// A loop of one iteration, as is known.
+static bool isOne(Value *From, Value *To, Value *Step) {
+  auto *F = dyn_cast<ConstantInt>(From), *T = dyn_cast<ConstantInt>(To);
+  auto *S = dyn_cast<ConstantInt>(Step);
+  return F && T && S && F->getSExtValue() < T->getSExtValue() &&
+         T->getSExtValue() - F->getSExtValue() <= S->getSExtValue();
+}
+
 Code::Values
 Code::carry(Value *From, Value *To, Value *Step, ArrayRef<Value *> First,
             function_ref<Values(Value *, ArrayRef<Value *>)> Body) {
+  if (isOne(From, To, Step))
+    return Body(From, First);
   BasicBlock *Before = GetInsertBlock();
   BasicBlock *Loop = block("loop"), *After = block("after");
   CreateCondBr(CreateICmpSLT(From, To), Loop, After);
