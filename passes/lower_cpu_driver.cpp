@@ -113,6 +113,24 @@ Function *offsetsFunction(CpuUnit &U, const CpuWork &W) {
 
 namespace {
 
+// A number or an address, in the frame where it lives through loops: every use
+// is a load of its own there.  It would be spilled anyway, and to find where
+// takes much of the time in which the driver's code is generated.
+class Kept {
+  Code *C = nullptr;
+  Value *Is = nullptr;
+  Type *T = nullptr; // in the frame
+
+public:
+  Kept() = default;
+  explicit Kept(Value *V) : Is(V) {}
+  Kept(Code &C, Value *V)
+      : C(&C), Is(C.frame(V->getType(), 1, 8)), T(V->getType()) {
+    C.put(V, Is);
+  }
+  operator Value *() const { return T ? C->get(T, Is) : Is; }
+};
+
 class Driver {
   CpuUnit &U;
   CpuUnit Plain; // what is not multiplication
@@ -122,24 +140,25 @@ class Driver {
   Code C;
   unsigned Tensors;
   int Bytes; // of a sum
-  bool KeepsSums;
+  bool KeepsSums, HasLoops = true;
   Function *Offsets;
-  Value *Parts;
+  Kept Parts;
 
   // Of a role: its axes' records, their number, all their elements, and the
   // records of the innermost axis and of the one around it, if any.
   struct Role {
-    Value *Axes, *Count, *Extent, *Innermost, *Next;
+    Kept Axes, Count, Extent, Innermost, Next;
   };
   Role R[AXIS_ROLES];
   // Offsets of a block: [tensor][capacity], and runs.
   struct Table {
-    Value *At, *Capacity, *Runs;
+    Kept At, Capacity, Runs;
   };
   Table Rows, Columns, Steps;
-  Value *BlockM, *BlockN, *BlockK, *PartM;
-  Value *In0, *In1, *Sums, *Bases;
-  Value *Accumulate;
+  Kept BlockM, BlockN, BlockK, PartM;
+  Kept In0, In1, Sums;
+  Value *Bases;
+  Kept Accumulate;
 
 public:
   Driver(CpuUnit &U, const CpuWork &W, Function &F)
@@ -150,6 +169,7 @@ public:
 
   // How much memory it needs.
   void emitNeeds() {
+    HasLoops = false;
     readSlots();
     chooseBlocks();
     C.CreateRet(place(Constant::getNullValue(bytePointer(C.getContext()))));
@@ -177,14 +197,14 @@ private:
   void readSlots() {
     Value *Slots = C.argument(0);
     int64_t Record = 8 * (1 + (int64_t)Tensors);
-    Accumulate = C.getNumber(Slots, (int64_t)Tensors);
-    Parts = C.getPointer(Slots, cpuPartsSlot(Tensors));
+    Accumulate = keep(C.getNumber(Slots, (int64_t)Tensors));
+    Parts = keep(C.getPointer(Slots, cpuPartsSlot(Tensors)));
     Value *Axes = C.at(Slots, 8 * cpuAxesSlot(Tensors));
     for (int I = 0; I < AXIS_ROLES; I++) {
       Value *Count = C.getNumber(Slots, cpuCountsSlot(Tensors) + I);
-      R[I].Axes = Axes;
-      R[I].Count = Count;
-      R[I].Extent = C.carry(
+      R[I].Axes = keep(Axes);
+      R[I].Count = keep(Count);
+      Value *Extent = C.carry(
           C.number(0), Count, C.number(1), {C.number(1)},
           [&](Value *A, ArrayRef<Value *> Now) {
             Value *Axis = C.at(Axes, C.times(A, Record));
@@ -193,13 +213,18 @@ private:
       Value *Last = C.at(Axes, C.times(C.plus(Count, -1), Record));
       Value *More = C.CreateSelect(C.CreateICmpEQ(Count, C.number(1)), Last,
                                    C.at(Last, -Record));
-      R[I].Innermost = Last;
-      R[I].Next = More;
+      R[I].Extent = keep(Extent);
+      R[I].Innermost = keep(Last);
+      R[I].Next = keep(More);
       Axes = C.at(Axes, C.times(Count, Record));
     }
   }
 
-  // Values that live through all loops would be spilled anyway.
+  Kept keep(void *Number) {
+    auto *V = static_cast<Value *>(Number);
+    return HasLoops ? Kept(C, V) : Kept(V);
+  }
+
   Value *stride(axis_role Role, int T) {
     return C.getNumber(R[Role].Innermost, 1 + T);
   }
@@ -213,10 +238,10 @@ private:
         R[AXIS_M].Extent, R[AXIS_N].Extent, R[AXIS_K].Extent, Dot, false,
         KeepsSums};
     teir_cpu_cut Cut = teir_cpu_cut_packed(&Blocks, &Math, &Size);
-    BlockM = static_cast<Value *>(Cut.block_m);
-    BlockN = static_cast<Value *>(Cut.block_n);
-    BlockK = static_cast<Value *>(Cut.block_k);
-    PartM = static_cast<Value *>(Cut.part_m);
+    BlockM = keep(Cut.block_m);
+    BlockN = keep(Cut.block_n);
+    BlockK = keep(Cut.block_k);
+    PartM = keep(Cut.part_m);
   }
 
   // All that is needed beside the frame, in one piece; gives its size.
@@ -232,22 +257,22 @@ private:
     };
     Value *AtIn1 = Part(C.plus(panelBytes(IN1, BlockN, BlockK), PackSlack));
     Value *AtIn0 = Part(C.plus(panelBytes(IN0, BlockM, BlockK), PackSlack));
-    Value *Kept = KeepsSums ? C.times(PartM, BlockN)
+    Value *Held = KeepsSums ? C.times(PartM, BlockN)
                             : C.number(Blocks.height[0] * Blocks.columns);
-    Value *AtSums = Part(C.plus(C.times(Kept, Bytes), U.Cpu.vector_bytes));
+    Value *AtSums = Part(C.plus(C.times(Held, Bytes), U.Cpu.vector_bytes));
     Value *AtRows = Tables(BlockM), *AtColumns = Tables(BlockN),
           *AtSteps = Tables(BlockK);
     Value *Skew = C.CreateAnd(
         C.CreateNeg(C.CreatePtrToInt(Memory, C.getInt64Ty())), C.number(63));
     Value *Base = C.at(Memory, Skew); // the first 64 bytes are not used
     auto Place = [&](Value *At) { return C.at(Base, C.plus(At, -64)); };
-    In1 = Place(AtIn1);
-    In0 = Place(AtIn0);
-    Sums = Place(AtSums);
-    auto Tabled = [&](Value *At, Value *Capacity) {
+    In1 = keep(Place(AtIn1));
+    In0 = keep(Place(AtIn0));
+    Sums = keep(Place(AtSums));
+    auto Tabled = [&](Value *At, const Kept &Capacity) {
       Value *First = Place(At);
-      return Table{First, Capacity,
-                   C.at(First, C.times(Capacity, 8 * (int64_t)Tensors))};
+      return Table{keep(First), Capacity,
+                   keep(C.at(First, C.times(Capacity, 8 * (int64_t)Tensors)))};
     };
     Rows = Tabled(AtRows, BlockM);
     Columns = Tabled(AtColumns, BlockN);
