@@ -24,8 +24,8 @@ bool holdsMatrixProduct(const Loop &L) {
   return Product && Stores;
 }
 
-// What is asked here must not be found in the passes' own ScalarEvolution,
-// which forgets less than changes, and finds other things in another order.
+// By a ScalarEvolution of its own: what the passes' finds depends on what it
+// was asked before.
 Candidates::Candidates(Function &F, FunctionAnalysisManager &FAM) {
   LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
   ScalarEvolution SE(F, FAM.getResult<TargetLibraryAnalysis>(F),

@@ -90,11 +90,13 @@ bool hasKnownTargets(const BasicBlock &B) {
          });
 }
 
-BasicBlock *findKnownTargets(Function &F, FunctionAnalysisManager &FAM) {
+SmallVector<BasicBlock *, 8> findKnownTargets(Function &F,
+                                              FunctionAnalysisManager &FAM) {
+  SmallVector<BasicBlock *, 8> Found;
   for (BasicBlock &B : F)
     if (hasKnownTargets(B) && !FAM.getResult<LoopAnalysis>(F).isLoopHeader(&B))
-      return &B;
-  return nullptr;
+      Found.push_back(&B);
+  return Found;
 }
 
 // From goes on by an end of the scope of its own.
@@ -124,14 +126,19 @@ void lead(BasicBlock &From, BasicBlock &B) {
 PreservedAnalyses KnownTargetsPass::run(Function &F,
                                         FunctionAnalysisManager &FAM) {
   bool Changed = false;
-  while (BasicBlock *B =
-             findKnownTargets(F, FAM)) { // of which there is one less
-    SmallSetVector<BasicBlock *, 4> Ways(pred_begin(B), pred_end(B));
-    for (BasicBlock *From : Ways)
-      lead(*From, *B);
-    DeleteDeadBlock(B);
-    FAM.invalidate(F, PreservedAnalyses::none());
-    Changed = true;
+  for (bool More = true; More;) { // each time there are fewer of them
+    More = false;
+    for (BasicBlock *B : findKnownTargets(F, FAM)) {
+      if (!hasKnownTargets(*B)) // by now
+        continue;
+      SmallSetVector<BasicBlock *, 4> Ways(pred_begin(B), pred_end(B));
+      for (BasicBlock *From : Ways)
+        lead(*From, *B);
+      DeleteDeadBlock(B);
+      More = Changed = true;
+    }
+    if (More)
+      FAM.invalidate(F, PreservedAnalyses::none());
   }
   return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
 }
