@@ -60,6 +60,7 @@ static struct tiles tiles_open(struct arena *a, const struct design *x) {
   for (int i = 0; i < count; i++) {
     const struct tile_resources *r = resources(x, i % rows);
     t.tile[i].bd = arena_array(a, (size_t)r->bds, sizeof *t.tile->bd);
+    t.tile[i].all = arena_array(a, (size_t)r->bds, sizeof *t.tile->all);
     t.tile[i].lock = arena_array(a, (size_t)r->locks, sizeof *t.tile->lock);
   }
   return t;
@@ -124,8 +125,7 @@ static const struct design_bd *next_of(const struct tiles *t,
 
 /* Descriptors exist in the tile and are used once; mem tiles split them into
  * even and odd halves. */
-static bool check_numbers(const struct tiles *t, struct arena *a,
-                          struct diag *d) {
+static bool check_numbers(const struct tiles *t, struct diag *d) {
   const struct design *x = t->design;
   for (int i = 0; i < x->bd_count; i++) {
     const struct design_bd *b = &x->bd[i];
@@ -147,9 +147,6 @@ static bool check_numbers(const struct tiles *t, struct arena *a,
                         "%s tile (%d,%d): descriptor number %d is used twice",
                         kind_name(b->row), b->column, b->row, b->id);
     at->bd[b->id] = b;
-    if (!at->all)
-      at->all =
-          arena_array(a, (size_t)resources(x, b->row)->bds, sizeof *at->all);
     at->all[at->count++] = b;
   }
   return true;
@@ -397,7 +394,7 @@ bool design_check(const struct design *x, struct diag *d) {
   struct arena *a = arena_open();
   const struct tiles t = tiles_open(a, x);
   bool good = check_buffers(x, d) && check_locks(&t, d) &&
-              check_numbers(&t, a, d) && check_bds(&t, d) &&
+              check_numbers(&t, d) && check_bds(&t, d) &&
               check_balance(&t, a, d) && check_launch(x, d) &&
               check_rings(&t, d) && check_programs(x, d) && check_tasks(&t, d);
   arena_close(a);
