@@ -220,10 +220,7 @@ private:
     }
   }
 
-  Kept keep(void *Number) {
-    auto *V = static_cast<Value *>(Number);
-    return HasLoops ? Kept(C, V) : Kept(V);
-  }
+  Kept keep(Value *V) { return HasLoops ? Kept(C, V) : Kept(V); }
 
   Value *stride(axis_role Role, int T) {
     return C.getNumber(R[Role].Innermost, 1 + T);
@@ -238,10 +235,10 @@ private:
         R[AXIS_M].Extent, R[AXIS_N].Extent, R[AXIS_K].Extent, Dot, false,
         KeepsSums};
     teir_cpu_cut Cut = teir_cpu_cut_packed(&Blocks, &Math, &Size);
-    BlockM = keep(Cut.block_m);
-    BlockN = keep(Cut.block_n);
-    BlockK = keep(Cut.block_k);
-    PartM = keep(Cut.part_m);
+    BlockM = keep(static_cast<Value *>(Cut.block_m));
+    BlockN = keep(static_cast<Value *>(Cut.block_n));
+    BlockK = keep(static_cast<Value *>(Cut.block_k));
+    PartM = keep(static_cast<Value *>(Cut.part_m));
   }
 
   // All that is needed beside the frame, in one piece; gives its size.
