@@ -391,8 +391,8 @@ static bool find_known(const struct npu_means *by, struct arena *a,
   return x->count > 0;
 }
 
-/* Whether cores have a program for it: to make one takes as long as all else
- * ten times. */
+/* Whether cores have a program for it: to make one takes most of the time of a
+ * search (nputeir bench sizes). */
 static bool has_cores(const struct npu_means *by, struct arena *a,
                       const struct platform *at, const struct teir *work,
                       const struct map_blocking *b) {
