@@ -280,19 +280,22 @@ static const struct tool_option core_options[] = {
 
 static bool read_cpu_case(struct tool *t, void *to, const char *word) {
   *(const char **)to = word;
-  return bench_is_einsum(word) ||
+  return bench_is_einsum(word) || bench_is_cpu_case(word) ||
          tool_usage(t,
-                    "there is no case '%s'; there is tccg, or one of it as "
-                    "'tccg-ac,cb->ab'",
+                    "there is no case '%s'; there are those that it prints "
+                    "without this word, or what these begin with as f32-16, "
+                    "and tccg, or one of it as 'tccg-ac,cb->ab'",
                     word);
 }
 
 static const struct tool_option cpu_options[] = {
     {"CASE", NULL, read_cpu_case, AT(bench_cpu_job, only),
-     .help = "tccg: 24 contractions of tensors, in float and in double, beside "
-             "transpositions and OpenBLAS, and the median of the ratios, which "
-             "takes "
-             "minutes; or one of them, as 'tccg-ac,cb->ab'"},
+     .help =
+         "one of these by its name, or all whose names begin so: f32-16-tn, "
+         "f32-16, polybench; or tccg: 24 contractions of tensors, in float "
+         "and in double, beside transpositions and OpenBLAS, and the "
+         "median of the ratios, which takes minutes; or one of them, as "
+         "'tccg-ac,cb->ab'"},
     KEYS_JSON_OPTION,
     {0},
 };

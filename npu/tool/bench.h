@@ -49,9 +49,12 @@ struct bench_compile_job {
 bool bench_compiler(struct tool *, const struct bench_compile_job *);
 
 struct bench_cpu_job {
-  const char *only; /* as of bench_is_einsum; NULL: all but these */
+  /* As of bench_is_einsum or bench_is_cpu_case; NULL: all of the latter. */
+  const char *only;
 };
 bool bench_cpu(struct tool *, void *job); /* cpu_bench.c */
+/* Is it a case's name, or words that one begins with? */
+bool bench_is_cpu_case(const char *name);
 
 struct bench_core_job {
   int rounds; /* 0: as many as take a second */

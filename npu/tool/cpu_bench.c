@@ -176,12 +176,11 @@ static void measure(const struct rivals *r, int layout, int n, bool plain,
     rate[i] = cpu_bench_rate(&speed[i]);
 }
 
-static void print_case(const struct rivals *r, int layout, int n,
+static void print_case(const struct rivals *r, const char *called,
                        const double rate[RIVALS]) {
   struct text t = {0};
-  text_printf(&t, "case=%s-%d-%s gflops=%.1f peak_share=%.3f",
-              r->bytes == 4 ? "f32" : "f64", n, name[layout], rate[OURS] * 1e-9,
-              rate[OURS] / rate[PEAK]);
+  text_printf(&t, "case=%s gflops=%.1f peak_share=%.3f", called,
+              rate[OURS] * 1e-9, rate[OURS] / rate[PEAK]);
   if (rate[OPENBLAS] > 0)
     text_printf(&t, " openblas=%.1f ratio=%.3f", rate[OPENBLAS] * 1e-9,
                 rate[OURS] / rate[OPENBLAS]);
@@ -192,11 +191,40 @@ static void print_case(const struct rivals *r, int layout, int n,
 }
 
 enum { LARGEST = 2048 };
+static const int size[] = {16, 32, 64, 128, 256, 512, 1024, LARGEST};
+enum { SIZES = sizeof size / sizeof *size, CASES = SIZES * LAYOUTS };
 
-static bool bench_type(struct tool *t, const char *folder, const char *type,
+/* The i-th product's of a type. */
+struct case_name {
+  char text[32];
+};
+static struct case_name case_name(int bytes, int i) {
+  struct case_name x;
+  snprintf(x.text, sizeof x.text, "%s-%d-%s", bytes == 4 ? "f32" : "f64",
+           size[i / LAYOUTS], name[i % LAYOUTS]);
+  return x;
+}
+
+static bool has_product(const char *only, int bytes) {
+  for (int i = 0; i < CASES; i++)
+    if (cpu_bench_means(only, case_name(bytes, i).text))
+      return true;
+  return false;
+}
+
+bool bench_is_cpu_case(const char *name) {
+  return has_product(name, 4) || has_product(name, 8) ||
+         cpu_bench_has_work(name);
+}
+
+static bool bench_type(struct tool *t, const char *folder, const char *only,
                        int bytes, void *const tensor[3]) {
-  struct rivals r = {
-      .tool = t, .type = type, .bytes = bytes, .vector_bytes = vector_bytes()};
+  struct rivals r = {.tool = t,
+                     .type = bytes == 4 ? "float" : "double",
+                     .bytes = bytes,
+                     .vector_bytes = vector_bytes()};
+  if (!has_product(only, bytes))
+    return true;
   if (!load(&r, folder))
     return false;
   load_openblas(&r);
@@ -205,13 +233,15 @@ static bool bench_type(struct tool *t, const char *folder, const char *type,
   memset(tensor[0], 0, (size_t)LARGEST * LARGEST * (size_t)bytes);
   memset(tensor[1], 0, (size_t)LARGEST * LARGEST * (size_t)bytes);
   memset(tensor[2], 0, (size_t)LARGEST * LARGEST * (size_t)bytes);
-  static const int size[] = {16, 32, 64, 128, 256, 512, 1024, LARGEST};
-  for (size_t s = 0; s < sizeof size / sizeof *size; s++)
-    for (int layout = 0; layout < LAYOUTS; layout++) {
-      double rate[RIVALS];
-      measure(&r, layout, size[s], size[s] <= 256 && layout == 0, tensor, rate);
-      print_case(&r, layout, size[s], rate);
-    }
+  for (int i = 0; i < CASES; i++) {
+    const struct case_name called = case_name(bytes, i);
+    if (!cpu_bench_means(only, called.text))
+      continue;
+    int n = size[i / LAYOUTS], layout = i % LAYOUTS;
+    double rate[RIVALS];
+    measure(&r, layout, n, n <= 256 && layout == 0, tensor, rate);
+    print_case(&r, called.text, rate);
+  }
   return true;
 }
 
@@ -220,18 +250,18 @@ static bool bench_in(struct tool *t, const char *folder,
   const char *kernels = cpu_bench_openblas_kernels();
   if (kernels)
     keys_print(t, "openblas_kernels=%s\n", kernels);
-  if (job->only)
+  if (job->only && bench_is_einsum(job->only))
     return cpu_bench_einsums(t, folder, job->only);
   void *tensor[3] = {NULL, NULL, NULL};
   size_t bytes = (size_t)LARGEST * LARGEST * sizeof(double);
   for (int i = 0; i < 3; i++)
     if (!(tensor[i] = aligned_alloc(64, bytes)))
       out_of_memory(bytes);
-  bool good = bench_type(t, folder, "float", 4, tensor) &&
-              bench_type(t, folder, "double", 8, tensor);
+  bool good = bench_type(t, folder, job->only, 4, tensor) &&
+              bench_type(t, folder, job->only, 8, tensor);
   for (int i = 0; i < 3; i++)
     free(tensor[i]);
-  return good && cpu_bench_works(t, folder);
+  return good && cpu_bench_works(t, folder, job->only);
 }
 
 /* OpenBLAS chooses its kernels when it is loaded, which is before this program

@@ -28,6 +28,9 @@ typedef void cblas_gemm_s(int, int, int, int, int, int, float, const float *,
                           int, const float *, int, float, float *, int);
 typedef void cblas_gemm_d(int, int, int, int, int, int, double, const double *,
                           int, const double *, int, double, double *, int);
+/* Whether a case is to run: `only` are the words, between hyphens, that its
+ * name begins with; NULL: all are. */
+bool cpu_bench_means(const char *only, const char *name);
 /* Of this thread: what else the machine runs takes none of it. */
 double cpu_bench_seconds(void);
 /* The speed of runs, of which a quarter is faster: some were disturbed, and
@@ -57,6 +60,8 @@ bool cpu_bench_einsums(struct tool *, const char *folder, const char *only);
 
 /* ---- cpu_works_bench.c ---- */
 
-bool cpu_bench_works(struct tool *, const char *folder);
+/* `only`: as of cpu_bench_means. */
+bool cpu_bench_works(struct tool *, const char *folder, const char *only);
+bool cpu_bench_has_work(const char *only);
 
 #endif

@@ -91,6 +91,12 @@ double cpu_bench_median(double *value, int count) {
   return (value[(count - 1) / 2] + value[count / 2]) / 2;
 }
 
+bool cpu_bench_means(const char *only, const char *name) {
+  size_t n = only ? strlen(only) : 0;
+  return !only ||
+         (strncmp(only, name, n) == 0 && (name[n] == 0 || name[n] == '-'));
+}
+
 double cpu_bench_seconds(void) {
   struct timespec t;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);

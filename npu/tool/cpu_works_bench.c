@@ -367,7 +367,7 @@ static void unfold_channels(const long *s, const float *a, float *to) {
     for (long v = -1; v < 2; v++)
       for (long u = -1; u < 2; u++)
         for (long y = 0; y < s[0]; y++, to += s[1]) {
-          long first = u<0, last = u> 0;
+          long first = u < 0, last = u > 0;
           if (y + v < 0 || y + v >= s[0]) {
             memset(to, 0, (size_t)s[1] * sizeof *to);
             continue;
@@ -596,12 +596,16 @@ static bool compile(struct tool *tool, const char *folder, struct compiled *c) {
   return true;
 }
 
+enum { WORKS = sizeof works / sizeof *works };
+
 static bool run(struct tool *tool, const struct compiled *c,
-                const struct tensors *t) {
+                const struct tensors *t, const char *only) {
   struct libraries l = find_libraries();
   reads *read_all = NULL;
   find(c->by[PLAIN][0], "read_all", &read_all);
-  for (size_t i = 0; i < sizeof works / sizeof *works; i++) {
+  for (int i = 0; i < WORKS; i++) {
+    if (!cpu_bench_means(only, works[i].name))
+      continue;
     loop *loops[RIVALS] = {NULL};
     for (enum rival r = OURS; r < RIVALS; r++)
       loops[r] = find_loop(c->by[r], works[i].function);
@@ -615,7 +619,16 @@ static bool run(struct tool *tool, const struct compiled *c,
   return true;
 }
 
-bool cpu_bench_works(struct tool *tool, const char *folder) {
+bool cpu_bench_has_work(const char *only) {
+  for (int i = 0; i < WORKS; i++)
+    if (cpu_bench_means(only, works[i].name))
+      return true;
+  return false;
+}
+
+bool cpu_bench_works(struct tool *tool, const char *folder, const char *only) {
+  if (!cpu_bench_has_work(only))
+    return true;
   struct compiled c;
   if (!compile(tool, folder, &c))
     return false;
@@ -627,7 +640,7 @@ bool cpu_bench_works(struct tool *tool, const char *folder) {
       out_of_memory(TENSOR_BYTES);
     memset(*each[i], 0, TENSOR_BYTES);
   }
-  bool good = run(tool, &c, &t);
+  bool good = run(tool, &c, &t, only);
   for (size_t i = 0; i < sizeof each / sizeof *each; i++)
     free(*each[i]);
   return good;
