@@ -292,10 +292,12 @@ struct CpuThinStride {
 CpuThinStride cpuRowStride(const CpuWork &W);
 CpuThinStride cpuColumnStride(const CpuWork &W);
 
-// ---- lower_cpu_driver.cpp ----
+// ---- lower_cpu_offsets.cpp ----
 // void (axes, count, start, n, capacity, table, runs): offsets of elements
 // start .. of a role in all tensors, the last one repeated up to the capacity.
 llvm::Function *offsetsFunction(CpuUnit &U, const CpuWork &W);
+
+// ---- lower_cpu_driver.cpp ----
 CpuCode driverCode(CpuUnit &U, const CpuWork &W);
 // A panel of an input.
 CpuPanel driverPanel(CpuUnit &U, const CpuWork &W, int T);

@@ -1,0 +1,101 @@
+// lower_cpu_offsets.cpp -- the tables that the driver (lower_cpu_driver.cpp)
+// walks by: where a block's elements along a role's axes lie in each tensor.
+#include "lower_cpu.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+namespace {
+
+class Offsets {
+  Code C;
+  int64_t Tensors;
+  Value *Axes, *Count, *Start, *N, *Capacity, *Table, *Runs, *Last, *Innermost;
+
+public:
+  Offsets(unsigned Tensors, Function &F)
+      : C(F), Tensors(Tensors), Axes(C.argument(0)), Count(C.argument(1)),
+        Start(C.argument(2)), N(C.argument(3)), Capacity(C.argument(4)),
+        Table(C.argument(5)), Runs(C.argument(6)), Last(C.plus(Count, -1)),
+        Innermost(C.at(Axes, C.times(Last, record()))) {}
+
+  void emit(bool IsOne) {
+    if (IsOne)
+      one();
+    else
+      C.when(
+          C.CreateICmpEQ(Count, C.number(1)), [&] { one(); }, [&] { many(); });
+    C.CreateRetVoid();
+  }
+
+private:
+  int64_t record() { return 8 * (1 + Tensors); }
+
+  Value *index(Value *I) { return C.plus(Start, C.least(I, C.plus(N, -1))); }
+
+  void put(Value *I, ArrayRef<Value *> Offset, Value *Run) {
+    for (int64_t T = 0; T < Tensors; T++)
+      C.putNumber(Offset[(size_t)T], Table, C.plus(C.times(Capacity, T), I));
+    C.putNumber(Run, Runs, I);
+  }
+
+  void one() {
+    SmallVector<Value *, 8> Stride;
+    for (int64_t T = 0; T < Tensors; T++)
+      Stride.push_back(C.getNumber(Innermost, 1 + T));
+    Code::Values First;
+    for (Value *S : Stride)
+      First.push_back(C.times(Start, S));
+    C.carry(C.number(0), Capacity, C.number(1), First,
+            [&](Value *I, ArrayRef<Value *> Now) {
+              Value *Left = C.CreateSub(N, I);
+              put(I, Now, Left);
+              Value *Goes = C.CreateICmpSGT(Left, C.number(1));
+              Code::Values Next;
+              for (size_t T = 0; T < Stride.size(); T++)
+                Next.push_back(
+                    C.CreateSelect(Goes, C.plus(Now[T], Stride[T]), Now[T]));
+              return Next;
+            });
+  }
+
+  void many() {
+    Value *Extent = C.getNumber(Innermost, (int64_t)0);
+    C.loop(C.number(0), Capacity, C.number(1), [&](Value *I) {
+      Value *At = index(I);
+      Code::Values First = {At};
+      First.append((size_t)Tensors, C.number(0));
+      Code::Values Sums = C.carry(
+          C.number(0), Count, C.number(1), First,
+          [&](Value *A, ArrayRef<Value *> Now) {
+            Value *Axis = C.at(Axes, C.times(C.CreateSub(Last, A), record()));
+            Value *E = C.getNumber(Axis, (int64_t)0);
+            Value *Rounds = C.CreateUDiv(Now[0], E);
+            Value *Digit = C.CreateSub(Now[0], C.times(Rounds, E));
+            Code::Values Next = {Rounds};
+            for (int64_t T = 0; T < Tensors; T++)
+              Next.push_back(C.plus(Now[1 + (size_t)T],
+                                    C.times(Digit, C.getNumber(Axis, 1 + T))));
+            return Next;
+          });
+      Value *Left = C.CreateSub(Extent, C.CreateURem(At, Extent));
+      put(I, ArrayRef<Value *>(Sums).drop_front(1),
+          C.least(Left, C.CreateSub(N, I)));
+    });
+  }
+};
+
+} // namespace
+
+Function *offsetsFunction(CpuUnit &U, const CpuWork &W) {
+  bool IsNew;
+  Function *F = U.Common->function(
+      Twine("offsets.") + (W.Plain ? "one." : "") + Twine(W.moved()),
+      Type::getVoidTy(U.context()), "piiiipp", IsNew);
+  if (IsNew)
+    Offsets(W.moved(), *F).emit(W.Plain);
+  return F;
+}
+
+} // namespace nputeir
