@@ -10,14 +10,15 @@ namespace {
 
 class Offsets {
   Code C;
-  int64_t Tensors;
+  int64_t Tensors, Lanes;
   Value *Axes, *Count, *Start, *N, *Capacity, *Table, *Runs, *Last, *Innermost;
 
 public:
-  Offsets(unsigned Tensors, Function &F)
-      : C(F), Tensors(Tensors), Axes(C.argument(0)), Count(C.argument(1)),
-        Start(C.argument(2)), N(C.argument(3)), Capacity(C.argument(4)),
-        Table(C.argument(5)), Runs(C.argument(6)), Last(C.plus(Count, -1)),
+  Offsets(const CpuUnit &U, unsigned Tensors, Function &F)
+      : C(F), Tensors(Tensors), Lanes(U.Cpu.vector_bytes / 8),
+        Axes(C.argument(0)), Count(C.argument(1)), Start(C.argument(2)),
+        N(C.argument(3)), Capacity(C.argument(4)), Table(C.argument(5)),
+        Runs(C.argument(6)), Last(C.plus(Count, -1)),
         Innermost(C.at(Axes, C.times(Last, record()))) {}
 
   void emit(bool IsOne) {
@@ -40,14 +41,19 @@ private:
     C.putNumber(Run, Runs, I);
   }
 
+  // Vectors of as many as there are, the others one by one.
   void one() {
-    SmallVector<Value *, 8> Stride;
+    Code::Values Stride;
     for (int64_t T = 0; T < Tensors; T++)
       Stride.push_back(C.getNumber(Innermost, 1 + T));
+    Value *Whole = C.CreateAnd(N, C.number(-Lanes));
+    vectors(Whole, Stride);
+    // Behind the last element comes that one again.
+    Value *From = C.plus(Start, C.least(Whole, C.plus(N, -1)));
     Code::Values First;
     for (Value *S : Stride)
-      First.push_back(C.times(Start, S));
-    C.carry(C.number(0), Capacity, C.number(1), First,
+      First.push_back(C.times(From, S));
+    C.carry(Whole, Capacity, C.number(1), First,
             [&](Value *I, ArrayRef<Value *> Now) {
               Value *Left = C.CreateSub(N, I);
               put(I, Now, Left);
@@ -56,6 +62,32 @@ private:
               for (size_t T = 0; T < Stride.size(); T++)
                 Next.push_back(
                     C.CreateSelect(Goes, C.plus(Now[T], Stride[T]), Now[T]));
+              return Next;
+            });
+  }
+
+  void vectors(Value *Whole, ArrayRef<Value *> Stride) {
+    SmallVector<Constant *, 8> Numbers;
+    for (int64_t I = 0; I < Lanes; I++)
+      Numbers.push_back(C.getInt64((uint64_t)I));
+    Value *Place = ConstantVector::get(Numbers);
+    auto Each = [&](Value *X) {
+      return C.CreateVectorSplat((unsigned)Lanes, X);
+    };
+    Code::Values First, Step;
+    for (Value *S : Stride) {
+      First.push_back(
+          C.CreateAdd(Each(C.times(Start, S)), C.CreateMul(Place, Each(S))));
+      Step.push_back(Each(C.times(S, Lanes)));
+    }
+    First.push_back(C.CreateSub(Each(N), Place)); // the runs
+    Step.push_back(Each(C.number(-Lanes)));
+    C.carry(C.number(0), Whole, C.number(Lanes), First,
+            [&](Value *I, ArrayRef<Value *> Now) {
+              put(I, Now.drop_back(1), Now.back());
+              Code::Values Next;
+              for (size_t T = 0; T < Now.size(); T++)
+                Next.push_back(C.plus(Now[T], Step[T]));
               return Next;
             });
   }
@@ -94,7 +126,7 @@ Function *offsetsFunction(CpuUnit &U, const CpuWork &W) {
       Twine("offsets.") + (W.Plain ? "one." : "") + Twine(W.moved()),
       Type::getVoidTy(U.context()), "piiiipp", IsNew);
   if (IsNew)
-    Offsets(W.moved(), *F).emit(W.Plain);
+    Offsets(*U.Common, W.moved(), *F).emit(W.Plain);
   return F;
 }
 
