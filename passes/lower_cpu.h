@@ -169,7 +169,8 @@ llvm::Value *multiplyAdd(Code &C, const teir_cpu &Cpu, llvm::Value *X,
 // out[i][..] = the sum, or +=, of Height rows, over k groups.  in0 is packed by
 // the most rows of a block, in1 by its columns, behind what a column's sum
 // starts with if there is an offset.  What lies at `ahead`, so many bytes
-// further with each group, is needed later; it may lie anywhere.
+// further with each group, is needed later; it may lie anywhere.  Tiles get
+// in0's strides in the place of both, of rows and of steps, in bytes.
 llvm::Function *multiplyFunction(CpuUnit &U, const teir_cpu_dot &D, dtype Sum,
                                  int Height);
 

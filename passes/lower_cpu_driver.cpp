@@ -249,8 +249,7 @@ private:
           C.CreateZExt(C.CreateICmpSGT(P, C.number(0)), C.getInt64Ty());
       Value *Add = KeepsSums ? IsFurther : C.CreateOr(IsFurther, Accumulate);
       rowBlocks(I, Rows, [&](Value *At, Value *Some) {
-        packRows(Some, Count);
-        multiply(At, Some, Columns, Count, Add);
+        multiply(At, Some, Columns, Count, Add, rowsAsPacked(Some, Count));
       });
     });
   }
@@ -369,6 +368,45 @@ private:
     pack(IN0, Blocks.height[0], Rows, AXIS_M, Count, In0, K);
   }
 
+  // Panels of in0: where the first one is, and how far apart rows of the block
+  // are; within a panel, how far rows and steps are.
+  struct Panels {
+    Value *First, *Rows, *Row, *Step;
+  };
+  Panels rowsAsPacked(Value *Count, Value *K) {
+    int Step = stepBytes(IN0), Height = Blocks.height[0];
+    Panels P = {In0, C.times(steps(K), Step), C.number(Step),
+                C.number(Height * Step)};
+    if (!teir_cpu_is_tiled(Dot.op) || W.Limits[IN0]) {
+      packRows(Count, K);
+      return P;
+    }
+    Value *Lie = lieAsTiles(Count, K), *Stride = stride(AXIS_M, IN0);
+    C.when(C.CreateNot(Lie), [&] { packRows(Count, K); });
+    auto Move = [&](const Table &X) {
+      return C.getNumber(offsets(X, IN0, C.number(0)), (int64_t)0);
+    };
+    Value *Place = C.at(base(IN0), C.plus(Move(Rows), Move(Steps)));
+    return {C.CreateSelect(Lie, Place, P.First),
+            C.CreateSelect(Lie, Stride, P.Rows),
+            C.CreateSelect(Lie, Stride, P.Row),
+            C.CreateSelect(Lie, P.Row, P.Step)};
+  }
+
+  // Tiles have 16 rows of whole steps, which in0 may have as it lies.
+  Value *lieAsTiles(Value *Count, Value *K) {
+    auto Whole = [&](Value *X, int64_t Unit) {
+      return C.CreateICmpEQ(C.CreateAnd(X, C.number(Unit - 1)), C.number(0));
+    };
+    auto Runs = [&](const Table &X, Value *Count) {
+      return C.CreateICmpSGE(C.getNumber(X.Runs, (int64_t)0), Count);
+    };
+    Value *Adjacent =
+        C.CreateICmpEQ(stride(AXIS_K, IN0), C.number(dtype_bytes(W.In[IN0])));
+    return C.CreateAnd({Whole(Count, TEIR_CPU_TILE_ROWS), Whole(K, Dot.step),
+                        Adjacent, Runs(Rows, Count), Runs(Steps, K)});
+  }
+
   void store(Value *From, Value *Stride, Value *Rows, Value *Columns, Value *I,
              Value *J, Value *Add = nullptr) {
     Value *IsAdjacent = C.CreateZExt(isAdjacent(), C.getInt64Ty());
@@ -432,13 +470,13 @@ private:
   }
 
   void multiply(Value *At, Value *Count, Value *ColumnCount, Value *K,
-                Value *Add) {
+                Value *Add, const Panels &Rows0) {
     Value *AheadBytes = aheadBytes(Count);
     C.loop(C.number(0), ColumnCount, C.number(Blocks.columns), [&](Value *J) {
       Value *Panel1 = C.at(In1, panelBytes(IN1, J, K));
       Value *Next = nextPanel(J, ColumnCount, K);
       panels(Count, [&](Value *I, Value *Which) {
-        Value *Panel0 = C.at(In0, panelBytes(IN0, I, K));
+        Value *Panel0 = C.at(Rows0.First, C.times(I, Rows0.Rows));
         Value *Height = C.number(Blocks.height[0]);
         for (int H = 1; H < Blocks.height_count; H++)
           Height = C.CreateSelect(C.CreateICmpEQ(Which, C.number(H)),
@@ -446,9 +484,11 @@ private:
         Value *Before = C.CreateUDiv(I, C.number(Blocks.height[0]));
         Value *Asked = C.times(C.times(Before, steps(K)), AheadBytes);
         auto To = [&](Value *Place, Value *Stride, Value *Add) {
+          bool IsTiled = teir_cpu_is_tiled(Dot.op);
           block(Which, Height,
                 {steps(K), Panel0, Panel1, Place, Stride, Add,
-                 C.at(Next, Asked), AheadBytes});
+                 IsTiled ? Rows0.Row : C.at(Next, Asked),
+                 IsTiled ? Rows0.Step : AheadBytes});
         };
         if (KeepsSums) {
           Value *Row = C.times(C.plus(At, I), BlockN);

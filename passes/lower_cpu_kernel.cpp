@@ -166,8 +166,10 @@ Function *multiplyFunction(CpuUnit &U, const teir_cpu_dot &D, dtype Sum,
   if (D.op != CPU_OP_NONE)
     Kind += std::string(".") + dtype_name(D.packed[0]) + "." +
             dtype_name(D.packed[1]) + (D.offset ? ".offset" : "");
-  Function *F = U.function(Twine("multiply.") + Kind + "." + Twine(Height),
-                           Type::getVoidTy(U.context()), "ipppiipi", IsNew);
+  Function *F =
+      U.function(Twine("multiply.") + Kind + "." + Twine(Height),
+                 Type::getVoidTy(U.context()),
+                 teir_cpu_is_tiled(D.op) ? "ipppiiii" : "ipppiipi", IsNew);
   if (IsNew && teir_cpu_is_outer(D.op))
     defineOuterKernel(U, D, Sum, Height, *F);
   else if (IsNew && teir_cpu_is_square(D.op))

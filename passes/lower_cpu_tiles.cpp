@@ -27,7 +27,6 @@ constexpr int TileRows = TEIR_CPU_TILE_ROWS, TileBytes = TEIR_CPU_TILE_BYTES;
 class TileKernel {
   const teir_cpu_dot &D;
   int Rows, Columns; // in tiles
-  int PanelRows[2];
   Code C;
   Value *Out, *Stride;
 
@@ -43,9 +42,8 @@ public:
         Stride(C.argument(4)) {
     struct teir_cpu_blocks Blocks = teir_cpu_blocks(&U.Cpu, Sum);
     Columns = Blocks.vectors;
-    PanelRows[IN0] = Blocks.height[0];
-    PanelRows[IN1] = Blocks.columns;
     assert(Height % TileRows == 0 && Rows <= 2 && Columns == 2);
+    assert(Blocks.columns * 4 == Columns * TileBytes);
   }
 
   void emit() {
@@ -105,19 +103,19 @@ private:
 
   // Each tile is loaded just before it is used.
   Code::Values step(Value *In0, Value *In1) {
-    Value *Row = C.number(PanelRows[IN1] * 4);
+    Value *In0Row = C.argument(6), *In1Row = C.number(Columns * TileBytes);
     for (int I = 0; I < Rows; I++)
       for (int J = 0; J < Columns; J++) {
         if (I == 0)
           move(Intrinsic::x86_tileloadd64, in1(J), C.at(In1, J * TileBytes),
-               Row);
+               In1Row);
         if (J == 0)
           move(Intrinsic::x86_tileloadd64, in0(I),
-               C.at(In0, I * TileRows * TileBytes), C.number(TileBytes));
+               C.at(In0, C.times(In0Row, I * TileRows)), In0Row);
         multiply(I, J);
       }
-    return {C.at(In0, PanelRows[IN0] * TileBytes),
-            C.at(In1, PanelRows[IN1] * TileBytes)};
+    return {C.at(In0, C.argument(7)),
+            C.at(In1, Columns * TileRows * TileBytes)};
   }
 };
 

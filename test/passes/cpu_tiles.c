@@ -39,30 +39,31 @@ static __bf16 half(long n) {
 
 #define PRODUCT(name, IN0, IN1, SUM, NUMBER)                                   \
   __attribute__((noinline)) static void name(                                  \
-      long m, long n, long k, const IN0 *restrict a, const IN1 *restrict b,    \
-      SUM *restrict c) {                                                       \
+      long m, long n, long k, long row, const IN0 *restrict a,                 \
+      const IN1 *restrict b, SUM *restrict c) {                                \
     for (long i = 0; i < m; i++)                                               \
       for (long j = 0; j < n; j++)                                             \
         for (long p = 0; p < k; p++)                                           \
-          c[i * n + j] += (SUM)a[i * k + p] * (SUM)b[p * n + j];               \
+          c[i * n + j] += (SUM)a[i * row + p] * (SUM)b[p * n + j];             \
   }                                                                            \
-  static int check_##name(long m, long n, long k) {                            \
-    IN0 *a = malloc(sizeof *a * (size_t)(m * k));                              \
+  static int check_##name(long m, long n, long k, long gap) {                  \
+    long row = k + gap; /* of a */                                             \
+    IN0 *a = malloc(sizeof *a * (size_t)(m * row));                            \
     IN1 *b = malloc(sizeof *b * (size_t)(k * n));                              \
     SUM *c = calloc((size_t)(m * n), sizeof *c);                               \
     if (!a || !b || !c)                                                        \
       abort();                                                                 \
-    for (long i = 0; i < m * k; i++)                                           \
+    for (long i = 0; i < m * row; i++)                                         \
       a[i] = (IN0)NUMBER(i * 7 % 11 - 5);                                      \
     for (long i = 0; i < k * n; i++)                                           \
       b[i] = (IN1)NUMBER(i * 5 % 9 - 4);                                       \
-    name(m, n, k, a, b, c);                                                    \
+    name(m, n, k, row, a, b, c);                                               \
     int wrong = 0;                                                             \
     for (long i = 0; i < m; i++)                                               \
       for (long j = i % 7; j < n; j += 7) { /* some of them */                 \
         volatile SUM sum = 0;                                                  \
         for (long p = 0; p < k; p++)                                           \
-          sum += (SUM)a[i * k + p] * (SUM)b[p * n + j];                        \
+          sum += (SUM)a[i * row + p] * (SUM)b[p * n + j];                      \
         SUM want = sum;                                                        \
         wrong += memcmp(&c[i * n + j], &want, sizeof want) != 0;               \
       }                                                                        \
@@ -70,7 +71,7 @@ static __bf16 half(long n) {
     free(b);                                                                   \
     free(c);                                                                   \
     if (wrong)                                                                 \
-      printf(#name " %ld %ld %ld: %d sums are wrong\n", m, n, k, wrong);       \
+      printf(#name " %ld %ld %ld+%ld: %d are wrong\n", m, n, k, gap, wrong);   \
     return wrong;                                                              \
   }
 PRODUCT(ss, int8_t, int8_t, int32_t, )
@@ -81,13 +82,18 @@ PRODUCT(halves, __bf16, __bf16, float, half)
 
 static int check_all(void) {
   int wrong = 0;
-  static const long size[][3] = {{100, 130, 70}, {33, 500, 300},
-                                 {64, 64, 64},   {300, 33, 129},
-                                 {7, 1000, 65},  {260, 40, 2100}};
+  /* the last column: between rows of in0, which are read as they lie where
+   * they are whole tiles */
+  static const long size[][4] = {
+      {100, 130, 70, 0},  {33, 500, 300, 0},   {64, 64, 64, 0},
+      {300, 33, 129, 0},  {7, 1000, 65, 0},    {260, 40, 2100, 0},
+      {48, 100, 128, 3},  {304, 50, 2112, 64}, {272, 70, 96, 5},
+      {47, 100, 192, 20}, {1040, 40, 64, 1}};
   for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
-    long m = size[i][0], n = size[i][1], k = size[i][2];
-    wrong += check_ss(m, n, k) + check_su(m, n, k) + check_us(m, n, k) +
-             check_uu(m, n, k) + check_halves(m, n, k);
+    long m = size[i][0], n = size[i][1], k = size[i][2], gap = size[i][3];
+    wrong += check_ss(m, n, k, gap) + check_su(m, n, k, gap) +
+             check_us(m, n, k, gap) + check_uu(m, n, k, gap) +
+             check_halves(m, n, k, gap);
   }
   return wrong;
 }
@@ -165,7 +171,7 @@ void nputeir_parallel_1(body *b, void *context, int64_t parts) {
 
 static int check_threads(void) {
   threads = 4;
-  return check_ss(512, 300, 500) + check_halves(100, 1100, 520) +
+  return check_ss(512, 300, 500, 0) + check_halves(100, 1100, 520, 0) +
          (parts_run < 4);
 }
 
@@ -181,7 +187,7 @@ __attribute__((target("amx-tile"))) static int check_config(void) {
   for (int turn = 0; turn < 2; turn++) { /* with none, then with its own */
     if (turn)
       __asm__ volatile("ldtilecfg %0" ::"m"(own));
-    wrong += check_ss(100, 100, 100);
+    wrong += check_ss(100, 100, 100, 0);
     __asm__ volatile("sttilecfg %0" : "=m"(found));
     if (!turn)
       wrong += found.palette != 0;
@@ -210,7 +216,7 @@ int main(int count, char **word) {
     filter();
   if (is(how, "stack"))
     small_stack();
-  int wrong = check_ss(40, 40, 40); /* too small */
+  int wrong = check_ss(40, 40, 40, 0); /* too small */
   if (is_permitted()) {
     puts("the system is asked for nothing");
     wrong++;
