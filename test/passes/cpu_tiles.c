@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -37,6 +38,17 @@ static __bf16 half(long n) {
   return h;
 }
 
+/* Bytes that end at a page which nobody may touch, for good. */
+static void *guarded(size_t bytes) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE),
+         pages = (bytes + page - 1) / page * page;
+  char *at = mmap(NULL, pages + page, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED || mprotect(at + pages, page, PROT_NONE))
+    abort();
+  return at + pages - bytes;
+}
+
 #define PRODUCT(name, IN0, IN1, SUM, NUMBER)                                   \
   __attribute__((noinline)) static void name(                                  \
       long m, long n, long k, long row, const IN0 *restrict a,                 \
@@ -48,10 +60,10 @@ static __bf16 half(long n) {
   }                                                                            \
   static int check_##name(long m, long n, long k, long gap) {                  \
     long row = k + gap; /* of a */                                             \
-    IN0 *a = malloc(sizeof *a * (size_t)(m * row));                            \
+    IN0 *a = guarded(sizeof *a * (size_t)(m * row));                           \
     IN1 *b = malloc(sizeof *b * (size_t)(k * n));                              \
     SUM *c = calloc((size_t)(m * n), sizeof *c);                               \
-    if (!a || !b || !c)                                                        \
+    if (!b || !c)                                                              \
       abort();                                                                 \
     for (long i = 0; i < m * row; i++)                                         \
       a[i] = (IN0)NUMBER(i * 7 % 11 - 5);                                      \
@@ -67,7 +79,6 @@ static __bf16 half(long n) {
         SUM want = sum;                                                        \
         wrong += memcmp(&c[i * n + j], &want, sizeof want) != 0;               \
       }                                                                        \
-    free(a);                                                                   \
     free(b);                                                                   \
     free(c);                                                                   \
     if (wrong)                                                                 \
