@@ -176,17 +176,31 @@ static const AllocaInst *arrayInFrame(const SCEV *Place, ScalarEvolution &SE) {
   return Base ? dyn_cast<AllocaInst>(Base->getValue()) : nullptr;
 }
 
+// Of integers, as sizes and counters are.
+const FactorMoves::Stored &FactorMoves::storedIn(const Loop &L) {
+  auto [Found, IsNew] = Counters.try_emplace(&L);
+  if (IsNew)
+    for (const BasicBlock *B : L.blocks())
+      for (const Instruction &I : *B)
+        if (const auto *S = dyn_cast<StoreInst>(&I);
+            S && S->getValueOperand()->getType()->isIntegerTy() &&
+            L.isLoopInvariant(S->getPointerOperand()))
+          Found->second.insert(S->getPointerOperand());
+  return Found->second;
+}
+
 // V, a size or the address of an array, lies in a place that L does not move:
-// the nest is read as if it did not change that.
-bool FactorMoves::isUnchanging(const Value *V, const Loop &L) const {
+// the nest is read as if it did not change that, unless it is L's own counter
+// or one within L.
+bool FactorMoves::isUnchanging(const Value *V, const Loop &L) {
   const auto *Load = dyn_cast<LoadInst>(V);
-  return Load &&
+  return Load && !storedIn(L).count(Load->getPointerOperand()) &&
          !mayMove(SE.getSCEV(const_cast<Value *>(Load->getPointerOperand())),
                   L);
 }
 
 // Loops within L do not, wherever L begins them.
-bool FactorMoves::mayMove(const SCEV *Place, const Loop &L) const {
+bool FactorMoves::mayMove(const SCEV *Place, const Loop &L) {
   return !Place || arrayInFrame(Place, SE) ||
          SCEVExprContains(Place, [&](const SCEV *S) {
            const auto *Rec = dyn_cast<SCEVAddRecExpr>(S);
@@ -199,7 +213,7 @@ bool FactorMoves::mayMove(const SCEV *Place, const Loop &L) const {
 
 // Unless the place is computed from the loop's counter by additions and
 // multiplications.
-bool FactorMoves::mayStay(const SCEV *Place, const Loop &L) const {
+bool FactorMoves::mayStay(const SCEV *Place, const Loop &L) {
   if (!Place)
     return true;
   bool Counts = false;
@@ -215,7 +229,7 @@ bool FactorMoves::mayStay(const SCEV *Place, const Loop &L) const {
   return Else || !Counts;
 }
 
-bool FactorMoves::mayMoveOne(const Product &X, const Loop &L) const {
+bool FactorMoves::mayMoveOne(const Product &X, const Loop &L) {
   auto Moves = [&](const SCEV *S) { return mayMove(S, L); };
   auto Stays = [&](const SCEV *S) { return mayStay(S, L); };
   return any_of(X.Places, Moves) && any_of(X.Places, Stays);

@@ -27,11 +27,13 @@ class FactorMoves {
   };
   using Products = std::vector<Product>;
   using Blocks = llvm::SmallVector<const llvm::BasicBlock *, 2>;
+  using Stored = llvm::SmallPtrSet<const llvm::Value *, 4>;
 
   const llvm::LoopInfo &LI;
   llvm::ScalarEvolution &SE;
   std::map<const llvm::Instruction *, Products> OfSum; // stay where they are
   llvm::DenseMap<const llvm::Loop *, Products> InLoop;
+  llvm::DenseMap<const llvm::Loop *, Stored> Counters; // places
   // Where an array in the frame gets what no input of a product can hold.
   llvm::DenseMap<const llvm::AllocaInst *, Blocks> Computed;
 
@@ -60,10 +62,11 @@ private:
   void findProducts(const llvm::Instruction &I, Products &Found);
   const Products &productsOf(const llvm::Instruction &I);
   const Products &productsIn(const llvm::Loop &L);
-  bool isUnchanging(const llvm::Value *V, const llvm::Loop &L) const;
-  bool mayMove(const llvm::SCEV *Place, const llvm::Loop &L) const;
-  bool mayStay(const llvm::SCEV *Place, const llvm::Loop &L) const;
-  bool mayMoveOne(const Product &X, const llvm::Loop &L) const;
+  const Stored &storedIn(const llvm::Loop &L);
+  bool isUnchanging(const llvm::Value *V, const llvm::Loop &L);
+  bool mayMove(const llvm::SCEV *Place, const llvm::Loop &L);
+  bool mayStay(const llvm::SCEV *Place, const llvm::Loop &L);
+  bool mayMoveOne(const Product &X, const llvm::Loop &L);
   bool mayBeAlike(const llvm::SCEV *X, const llvm::SCEV *Y) const;
   bool isSame(const llvm::Value *X, const llvm::Value *Y, int Depth = 0) const;
   bool areWrittenOut(const Product &X, const Product &Y) const;
