@@ -8,6 +8,7 @@
 #include "known_targets.h"
 #include "nest_parts.h"
 #include "passes.h"
+#include "stored_counters.h"
 #include "versions.h"
 
 #include "llvm/Analysis/ValueTracking.h"
@@ -211,7 +212,9 @@ Canonical::Canonical() {
   Passes.addPass(SmallestPass());
   Passes.addPass(LoopSimplifyPass());
   Passes.addPass(BarrierPass());
+  Passes.addPass(StoredCountersPass());
   addHoistPasses(Passes);
+  Passes.addPass(StoresAheadPass());
   Passes.addPass(CollapsedPass());
   Passes.addPass(LoopSimplifyPass());
   Passes.addPass(LCSSAPass());

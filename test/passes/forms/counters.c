@@ -2,10 +2,11 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 25
+// DONE: 66
 #include "forms.h"
 
 int i, j, k;
+unsigned u, v, w;
 static int own_i, own_j, own_k;
 struct counters {
   int row, column, depth;
@@ -16,14 +17,17 @@ struct counters {
   __asm__ volatile("" ::: "memory");                                           \
   C[64 * 64 - 1] += (x) + 100 * (y) + 10000 * (z)
 
+#define COLUMNS                                                                \
+  for (j = 0; j < N; j++) {                                                    \
+    float s = 0;                                                               \
+    for (k = 0; k < K; k++)                                                    \
+      s += (float)A[i * K + k] * (float)B[k * N + j];                          \
+    C[i * N + j] = s;                                                          \
+  }
+
 BF16_FORM(local_sum) {
   for (i = 0; i < M; i++) // expected-remark {{mk,kn->mn}}
-    for (j = 0; j < N; j++) {
-      float s = 0;
-      for (k = 0; k < K; k++)
-        s += (float)A[i * K + k] * (float)B[k * N + j];
-      C[i * N + j] = s;
-    }
+    COLUMNS
   LEAVES(C, i, j, k);
 }
 BF16_FORM(of_the_file) {
@@ -81,6 +85,100 @@ BF16_FORM(members) {
   LEAVES(C, x.row, x.column, x.depth);
 }
 
+BF16_FORM(unsigned_numbers) {
+  unsigned m = M < 0 ? 0 : M, n = N < 0 ? 0 : N, l = K < 0 ? 0 : K;
+  for (u = 0; u < m; u++) // expected-remark {{mk,kn->mn}}
+    for (v = 0; v < n; v++) {
+      float s = 0;
+      for (w = 0; w < l; w++)
+        s += (float)A[u * l + w] * (float)B[w * n + v];
+      C[u * n + v] = s;
+    }
+  LEAVES(C, (int)u, (int)v, (int)w);
+}
+static float row[64][64];
+BF16_FORM(stored_with_the_first) {
+  float(*c)[64] = (float(*)[64])C;
+  for (i = 0; i < M; i++) // expected-remark {{mk,kn->mn}}
+    for (j = 0; j < N; j++)
+      for (k = 0, c[i][j] = 0; k < K; k++)
+        c[i][j] += (float)A[i * K + k] * (float)B[k * N + j];
+  LEAVES(C, i, j, k);
+}
+BF16_FORM(of_pointers_to_rows) {
+  float *rows[64];
+  for (int r = 0; r < 64; r++)
+    rows[r] = row[r];
+  __asm__ volatile("" : : "r"(rows) : "memory");
+  for (i = 0; i < M; i++) // expected-remark {{mk,kn->mn}}
+    for (j = 0; j < N; j++) {
+      float s = 0;
+      for (k = 0; k < K; k++)
+        s += (float)A[i * K + k] * (float)B[k * N + j];
+      rows[i][j] = s;
+    }
+  __asm__ volatile("" : : "r"(rows) : "memory");
+  for (int r = 0; r < 64; r++)
+    for (int c = 0; c < 63; c++)
+      C[r * 64 + c] += row[r][c], row[r][c] = 0;
+  LEAVES(C, i, j, k);
+}
+// Nobody has their addresses, so the result does not lie there.
+INT_FORM(result_of_the_type_of_private_ones) {
+  for (own_i = 0; own_i < M; own_i++) // expected-remark {{mk,kn->mn}}
+    for (own_j = 0; own_j < N; own_j++) {
+      C[own_i * N + own_j] = 0;
+      for (own_k = 0; own_k < K; own_k++)
+        C[own_i * N + own_j] += A[own_i * K + own_k] * B[own_k * N + own_j];
+    }
+  LEAVES(C, own_i, own_j, own_k);
+}
+BF16_FORM(at_the_end) {
+  if (M <= 0 || N <= 0 || K <= 0)
+    return;
+  i = 0;
+  do { // expected-remark {{mk,kn->mn}}
+    j = 0;
+    do {
+      float s = 0;
+      k = 0;
+      do
+        s += (float)A[i * K + k] * (float)B[k * N + j];
+      while (++k < K);
+      C[i * N + j] = s;
+    } while (++j < N);
+  } while (++i < M);
+  LEAVES(C, i, j, k);
+}
+BF16_FORM(two_sums) {
+  for (i = 0; i < M; i++) // expected-remark 1-2 {{mk,kn->mn}}
+    for (j = 0; j < N; j++) {
+      float s = 0, t = 0;
+      for (k = 0; k < K; k++)
+        s += (float)A[i * K + k] * (float)B[k * N + j];
+      C[i * N + j] = s;
+      for (k = 1; k < M; k++)
+        t += (float)A[i * M + k] * (float)B[k * N + j];
+      row[i & 63][j & 63] = t;
+    }
+  C[0] += row[1][1];
+  LEAVES(C, i, j, k);
+}
+
+// What a condition stores is left to the code.
+BF16_FORM(stored_at_times) {
+  for (int i = 0; i < M; i++) // expected-remark {{for its sums}}
+    for (int j = 0; j < N; j++) {
+      float s = 0;
+      for (int k = 0; k < K; k++)
+        s += (float)A[i * K + k] * (float)B[k * N + j];
+      C[i * N + j] = s;
+      if (s > 100)
+        own_k = N;
+    }
+  LEAVES(C, 0, 0, own_k);
+}
+
 // ---- near misses ----
 
 // The result may lie where a counter does.
@@ -113,8 +211,8 @@ BF16_FORM(one_may_be_another) {
 }
 // The loop within moves the row on.
 BF16_FORM(moved_within) {
-  for (i = 0; i < M; i++)
-    for (j = 0; j < N; j++) { // expected-remark {{kept}}
+  for (i = 0; i < M; i++) // expected-remark {{kept}}
+    for (j = 0; j < N; j++) {
       float s = 0;
       for (k = 0; k < K; k++) {
         s += (float)A[i * K + k] * (float)B[k * N + j];
@@ -135,6 +233,58 @@ BF16_FORM(one_counter_for_two) {
       C[i * N + j % N] = s;
     }
   LEAVES(C, i, j, 0);
+}
+// Without a row, nothing is stored.
+BF16_FORM(goes_on_from_where_it_was) {
+  i = N & 1;
+  __asm__ volatile("" : "+m"(i));
+  for (; i < M; i++) // expected-remark {{counter lies in memory}}
+    COLUMNS
+  LEAVES(C, i, j, k);
+}
+// It is read through a pointer, too.
+__attribute__((noinline)) static void product_at(const int *row, int M, int N, int K, float *C,
+                                                 const __bf16 *A, const __bf16 *B) {
+  for (i = 0; i < M; i++) // expected-remark {{kept}}
+    for (j = 0; j < N; j++) {
+      float s = 0;
+      for (k = 0; k < K; k++)
+        s += (float)A[*row * K + k] * (float)B[k * N + j];
+      C[i * N + j] = s;
+    }
+}
+BF16_FORM(read_through_a_pointer) {
+  const int *row = &i;
+  __asm__ volatile("" : "+r"(row));
+  product_at(row, M, N, K, C, A, B);
+  LEAVES(C, i, j, k);
+}
+static int *volatile of_shared;
+static int shared_i, shared_j, shared_k;
+// Who knows where the result lies?
+INT_FORM(result_may_be_a_counter) {
+  of_shared = &shared_i;
+  of_shared = &shared_j;
+  of_shared = &shared_k;
+  for (shared_i = 0; shared_i < M; shared_i++) // expected-remark {{counter lies in memory}}
+    for (shared_j = 0; shared_j < N; shared_j++) {
+      int s = 0;
+      for (shared_k = 0; shared_k < K; shared_k++)
+        s += A[shared_i * K + shared_k] * B[shared_k * N + shared_j];
+      C[shared_i * N + shared_j] = s;
+    }
+  LEAVES(C, shared_i, shared_j, shared_k);
+}
+// The last number differs from row to row, and so does the number of products.
+BF16_FORM(below_the_diagonal) {
+  for (i = 0; i < M; i++) // expected-remark {{kept}}
+    for (j = 0; j < N; j++) {
+      float s = 0;
+      for (k = 0; k < j; k++)
+        s += (float)A[i * N + k] * (float)B[k * N + j];
+      C[i * N + j] = s;
+    }
+  LEAVES(C, i, j, k);
 }
 // Who is called sees them.
 static void look(float *C) { __asm__ volatile("" : : "r"(C) : "memory"); }
