@@ -174,7 +174,7 @@ void AssumedLoads::assume(LoadInst &L) {
     if (Known.Place == X.Place && Known.New->getType() == L.getType()) {
       Known.Stale |= X.Stale;
       Known.MayChange |= X.MayChange;
-      return replace(L, *Known.New);
+      return replaceLoad(L, *Known.New);
     }
   forgetIterations();
   if (!Places.runsIf(L, X.Counts))
@@ -186,7 +186,19 @@ void AssumedLoads::assume(LoadInst &L) {
   X.New = cast<Instruction>(
       IRBuilder<>(Places.front()).CreateFreeze(UndefValue::get(L.getType())));
   Found.push_back(X);
-  replace(L, *X.New);
+  replaceLoad(L, *X.New);
+}
+
+// Where hoist.cpp has put it in a branch, the zero that it is otherwise has no
+// use.
+void AssumedLoads::replaceLoad(LoadInst &L, Instruction &New) {
+  PHINode *Joined = nullptr;
+  for (User *U : L.users())
+    if (auto *P = dyn_cast<PHINode>(U); P && hoistedLoad(P) == &L)
+      Joined = P;
+  replace(L, New);
+  if (Joined)
+    replace(*Joined, New);
 }
 
 // Only what is computed from placeholders is left inside by hoist.cpp.

@@ -75,6 +75,7 @@ private:
   void assume(llvm::LoadInst &L);
   void copy(llvm::Instruction &I);
   void replace(llvm::Instruction &Old, llvm::Instruction &New);
+  void replaceLoad(llvm::LoadInst &L, llvm::Instruction &New);
   void forgetIterations();
   uint64_t bytesOf(const Ahead &X) const;
   llvm::Value *isDescribed(const IRNest &N);

@@ -99,7 +99,8 @@ bool Body::isUnchanging(const Value *Condition, const Loop &L) const {
 // are summed, or, where that is no help, on which memory is touched: then
 // products may be summed on the other one, too.
 void Body::choose(BasicBlock *B, const BranchInst &Branch) {
-  if (!isUnchanging(Branch.getCondition(), *LI.getLoopFor(B)))
+  if (guardsHoisted(Branch) ||
+      !isUnchanging(Branch.getCondition(), *LI.getLoopFor(B)))
     return;
   auto Take = [&](bool Side) {
     Taken[B] = Branch.getSuccessor(Side ? 0 : 1);
@@ -322,7 +323,7 @@ const BranchInst *Body::unchangingBefore(const PHINode &P) const {
       break;
     const auto *Branch = dyn_cast<BranchInst>(B->getTerminator());
     if (Branch && LI.getLoopFor(B) == L && DT.dominates(D, B) && forks(B) &&
-        isUnchanging(Branch->getCondition(), *L))
+        !guardsHoisted(*Branch) && isUnchanging(Branch->getCondition(), *L))
       return Branch;
   }
   return nullptr;

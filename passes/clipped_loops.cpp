@@ -123,7 +123,7 @@ public:
   const SCEV *visitUnknown(const SCEVUnknown *U) {
     enum { LooksMax = 100 };
     const auto *P = dyn_cast<PHINode>(U->getValue());
-    if (!P || !Outer.contains(P) || ++Looks > LooksMax)
+    if (!P || !Outer.contains(P) || hoistedValue(P) != P || ++Looks > LooksMax)
       return U;
     Parted At(*P);
     if (!At.Branch || !Outer.isLoopInvariant(At.Branch->getCondition()))

@@ -45,20 +45,14 @@ static bool always(const BasicBlock *B, const Loop &L,
          (L.getLoopLatch() && DT.dominates(B, L.getLoopLatch()));
 }
 
-// What there is 0 of unless the condition holds behind which B is reached
-// alone. Null: it is not of that kind.
-const SCEV *Hoister::surplus(const BasicBlock *B) {
-  const BasicBlock *From = B->getSinglePredecessor();
-  const auto *Branch =
-      From ? dyn_cast<BranchInst>(From->getTerminator()) : nullptr;
-  const auto *Asked = Branch && Branch->isConditional()
-                          ? dyn_cast<ICmpInst>(Branch->getCondition())
-                          : nullptr;
+// What there is 0 of unless the condition is as Holds says.  Null: it is not of
+// that kind.
+const SCEV *Hoister::surplus(const Value &Condition, bool Holds) {
+  const auto *Asked = dyn_cast<ICmpInst>(&Condition);
   if (!Asked || !Asked->getOperand(0)->getType()->isIntegerTy())
     return nullptr;
-  CmpInst::Predicate How = Branch->getSuccessor(0) == B
-                               ? Asked->getPredicate()
-                               : Asked->getInversePredicate();
+  CmpInst::Predicate How =
+      Holds ? Asked->getPredicate() : Asked->getInversePredicate();
   const SCEV *More = SE.getSCEV(Asked->getOperand(0)),
              *Less = SE.getSCEV(Asked->getOperand(1));
   if (How == CmpInst::ICMP_SLT || How == CmpInst::ICMP_ULT) {
@@ -74,6 +68,32 @@ const SCEV *Hoister::surplus(const BasicBlock *B) {
   return SE.getMinusSCEV(More, Less);
 }
 
+// The same of the conditions behind which B is reached alone, as noneIsZero
+// writes several.  False: one is not of that kind.
+bool Hoister::surplusesOf(const BasicBlock *B,
+                          SmallVectorImpl<const SCEV *> &Counts) {
+  const BasicBlock *From = B->getSinglePredecessor();
+  const auto *Branch =
+      From ? dyn_cast<BranchInst>(From->getTerminator()) : nullptr;
+  if (!Branch || !Branch->isConditional())
+    return false;
+  bool Holds = Branch->getSuccessor(0) == B;
+  SmallVector<const Value *, 4> Open = {Branch->getCondition()};
+  while (!Open.empty()) { // the operands of one expression
+    const Value *Asked = Open.pop_back_val();
+    const auto *Both = dyn_cast<BinaryOperator>(Asked);
+    if (Holds && Both && Both->getOpcode() == Instruction::And &&
+        Open.size() < AskedMax) {
+      Open.append({Both->getOperand(1), Both->getOperand(0)});
+      continue;
+    }
+    Counts.push_back(surplus(*Asked, Holds));
+    if (!Counts.back())
+      return false;
+  }
+  return true;
+}
+
 // None of the counts is 0 when B runs in the loops around it, which runs then.
 // False: that depends on more.
 bool Hoister::countsBefore(const BasicBlock *B,
@@ -83,11 +103,9 @@ bool Hoister::countsBefore(const BasicBlock *B,
     const BasicBlock *From = exitOf(*Around).From;
     if (!Around->isLoopSimplifyForm() || !From)
       return false;
-    for (; !always(B, *Around, DT); B = B->getSinglePredecessor()) {
-      Counts.push_back(surplus(B));
-      if (!Counts.back())
+    for (; !always(B, *Around, DT); B = B->getSinglePredecessor())
+      if (!surplusesOf(B, Counts))
         return false;
-    }
     if (B != Around->getHeader() && From == Around->getHeader())
       Counts.push_back(SE.getExitCount(Around, From));
     if (Around == &Outer)
@@ -284,7 +302,15 @@ struct HoistPass : PassInfoMixin<HoistPass> {
         continue;
       Changed |= hoistPure(*L);
       SE.forgetLoop(L);
-      Changed |= GuardedHoister(*L, LI, SE, DT, AA).run();
+      if (!GuardedHoister(*L, LI, SE, DT, AA).run())
+        continue;
+      Changed = true;
+      // What is asked in front of L may be known in front of the loops around.
+      Loop *Top = L;
+      while (Top->getParentLoop() && Top->getParentLoop()->isLoopSimplifyForm())
+        Top = Top->getParentLoop();
+      if (Top != L)
+        hoistPure(*Top);
     }
     return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
   }

@@ -34,7 +34,10 @@ public:
   llvm::Value *move(llvm::Instruction &I, llvm::Value *Runs);
 
 private:
-  const llvm::SCEV *surplus(const llvm::BasicBlock *B);
+  enum { AskedMax = 16 }; // at once
+  const llvm::SCEV *surplus(const llvm::Value &Condition, bool Holds);
+  bool surplusesOf(const llvm::BasicBlock *B,
+                   llvm::SmallVectorImpl<const llvm::SCEV *> &Counts);
   bool countsBefore(const llvm::BasicBlock *B,
                     llvm::SmallVectorImpl<const llvm::SCEV *> &Counts);
 };

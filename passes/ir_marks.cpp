@@ -57,6 +57,16 @@ const LoadInst *hoistedLoad(const Value *V) {
   return dyn_cast<LoadInst>(hoistedValue(V));
 }
 
+bool guardsHoisted(const BranchInst &Branch) {
+  if (!Branch.isConditional())
+    return false;
+  const BasicBlock *Then = Branch.getSuccessor(0), *On = Branch.getSuccessor(1);
+  const auto *P = dyn_cast<PHINode>(&On->front());
+  return Then->getSingleSuccessor() == On && P && hoistedValue(P) != P &&
+         P->getIncomingBlock(0) == Then &&
+         P->getIncomingBlock(1) == Branch.getParent();
+}
+
 loc locOf(const DebugLoc &DL, arena *A) {
   if (!DL)
     return loc_none();

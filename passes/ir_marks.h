@@ -24,6 +24,9 @@ void markHoisted(llvm::PHINode &P);
 const llvm::Value *hoistedValue(const llvm::Value *V);
 // The same if it is a load; null: it is none.
 const llvm::LoadInst *hoistedLoad(const llvm::Value *V);
+// All that the branch decides on is whether something was moved in front of
+// loops that have work: otherwise nobody uses it.
+bool guardsHoisted(const llvm::BranchInst &Branch);
 loc locOf(const llvm::DebugLoc &DL, arena *A);
 
 } // namespace nputeir

@@ -5,7 +5,7 @@
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
 // RUN: %verify -O2 -fno-strict-aliasing %s
-// DONE: 77
+// DONE: 92
 #include "forms.h"
 
 struct inputs {
@@ -212,6 +212,60 @@ INT_FORM(around) {
         for (int k = 0; k < depth_now; k++)
           C[i * 64 + j] += A[i * 64 + k] * B[k * 64 + j];
     next_depth();
+  }
+}
+
+// Sizes of inner loops, which are read only where the loops around have work.
+struct window {
+  int32_t height;
+  const int32_t *width;
+};
+__attribute__((noinline)) static void windows(const struct window *w, int M, int N, int K,
+                                              int32_t *C, const int8_t *A, const int8_t *B) {
+  for (int i = 0; i < M; i++) // expected-remark {{lmku,lnku->mn}}
+    for (int j = 0; j < N; j++) {
+      int s = 0;
+      for (int k = 0; k < K; k++)
+        for (int y = 0; y < w->height; y++)
+          for (int x = 0; x < *w->width; x++)
+            s += A[i * 16 + k * 3 + y * 64 + x] * B[j * 8 + k * 2 + y * 32 + x];
+      C[i * N + j] = s;
+    }
+}
+static int32_t width_of(int i) { return (i & 3) - (i > 8); }
+INT_FORM(windows_apart) {
+  int32_t width = width_of(N);
+  struct window w = {width_of(M + 1), &width};
+  windows(&w, M, N, K, C, A, B);
+}
+INT_FORM(windows_without_width) {
+  struct window w = {0, NULL};
+  windows(&w, M, N, K, C, A, B);
+  w.height = -1;
+  windows(&w, M, N, K, C, A, B);
+}
+INT_FORM(windows_never_read) {
+  int32_t width = 2;
+  struct window w = {3, &width};
+  windows(M > 0 && N > 0 && K > 0 ? &w : NULL, M, N, K, C, A, B);
+}
+INT_FORM(window_behind) {
+  if (M > 0 && N > 0) {
+    struct window w = {2, C + M * N};
+    C[M * N] = 3;
+    windows(&w, M, N, K, C, A, B);
+  }
+}
+INT_FORM(window_is_written) { // which makes it narrower
+  struct window w = {2, C + 1};
+  C[1] = 3;
+  windows(&w, M, N, K, C, all(-1), all(1));
+}
+INT_FORM(window_is_last) {
+  if (M > 0 && N > 0) {
+    struct window w = {2, C + M * N - 1};
+    C[M * N - 1] = 3;
+    windows(&w, M, N, K, C, all(-1), all(1));
   }
 }
 
