@@ -207,6 +207,7 @@ Value *startOf(const Loop &L, const Place &P, const PlaceUse &Known,
   for (Instruction *I : Known.Own)
     if (isa<LoadInst>(I) && I->getParent() == L.getHeader()) {
       Instruction *Load = I->clone();
+      Load->setOperand(0, P.Pointer);
       Load->insertBefore(L.getLoopPreheader()->getTerminator());
       Load->setAAMetadata(Known.tags());
       return Load;
