@@ -47,12 +47,21 @@ static bool read_row(struct reading *r, int i, const char *word) {
   return good;
 }
 
+/* The row that takes what stands behind "--"; -1: there is none. */
+static int rest_row(const struct reading *r) {
+  for (int i = 0; i < r->count; i++)
+    if (strcmp(r->row[i]->name, "--") == 0)
+      return i;
+  return -1;
+}
+
 static bool read_option(struct reading *r, const char *word) {
   const char *equals = word[1] == '-' ? strchr(word, '=') : NULL;
   size_t length = equals ? (size_t)(equals - word) : strlen(word);
   for (int i = 0; i < r->count; i++) {
     const struct tool_option *row = r->row[i];
-    if (strlen(row->name) != length || strncmp(row->name, word, length) != 0)
+    if (strlen(row->name) != length || strncmp(row->name, word, length) != 0 ||
+        i == rest_row(r)) /* "--=x" is no "--" */
       continue;
     if (!row->value)
       return equals ? tool_usage(r->tool, "%s takes no value", row->name)
@@ -86,14 +95,6 @@ static bool read_operand(struct reading *r, const char *word) {
       return read_row(r, i, word);
     }
   return tool_usage(r->tool, "'%s' is one word too many", word);
-}
-
-/* The row that takes what stands behind "--"; -1: there is none. */
-static int rest_row(const struct reading *r) {
-  for (int i = 0; i < r->count; i++)
-    if (strcmp(r->row[i]->name, "--") == 0)
-      return i;
-  return -1;
 }
 
 static bool read_words(struct reading *r) {
