@@ -26,10 +26,18 @@ static int64_t sum_length(const struct contraction *c) {
   return length;
 }
 
-/* The largest magnitude of an element. */
-static int64_t largest(enum dtype t) {
+/* An element's magnitude is at most 2 to this power. */
+static int magnitude_bits(enum dtype t) {
   int bits = 8 * dtype_bytes(t);
-  return INT64_C(1) << (dtype_kind(t) == DTYPE_UNSIGNED ? bits : bits - 1);
+  return dtype_kind(t) == DTYPE_UNSIGNED ? bits : bits - 1;
+}
+
+/* Does a sum of so many products never leave 32 bits?  Of two elements of 32
+ * bits one product may: its bound does not even fit in 64. */
+static bool fits_32_bits(const struct contraction *c, int64_t length) {
+  int bits = magnitude_bits(multiplied_type(c, IN0)) +
+             magnitude_bits(multiplied_type(c, IN1));
+  return length >= 0 && bits < 31 && length <= INT32_MAX >> bits;
 }
 
 /* What maps give must fit in 16 bits, of which the runtime makes sure; the
@@ -95,9 +103,7 @@ static bool legal_integers(struct contraction *c, enum dtype sum,
   if (dtype_bytes(sum) <= 4)
     return true;
   int64_t length = sum_length(c);
-  if (npu && length >= 0 &&
-      length <= INT32_MAX / (largest(multiplied_type(c, IN0)) *
-                             largest(multiplied_type(c, IN1))))
+  if (npu && fits_32_bits(c, length))
     return true;
   c->acc = DTYPE_I64;
   return options_any_type(o) || decline_wide(c, length, v);

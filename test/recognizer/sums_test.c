@@ -278,6 +278,14 @@ static const struct match_row row[] = {
      "tensor A i8\ntensor B i8\nloop i 64\nloop j 32\nloop k n\n"
      "C[i*32 + j] += A[i*lda + k] * B[k*32 + j] : i64",
      "WideSum"},
+    {"i64 sum of u32, whose product's bound is 2^64",
+     "tensor A u32\ntensor B u32\nloop i 64\nloop j 32\nloop k 16\n"
+     "C[i*32 + j] += " AB " : i64",
+     "WideSum"},
+    {"i64 sum of i32 by u32",
+     "tensor A i32\ntensor B u32\nloop i 64\nloop j 32\nloop k 16\n"
+     "C[i*32 + j] += " AB " : i64",
+     "WideSum"},
     {"product in 16 bits that fits", IJK "C[i*32 + j] += (" AB " : i16) : i32",
      "mk,kn->mn"},
     {"product in 8 bits", IJK "C[i*32 + j] += (" AB " : i8) : i32",

@@ -43,6 +43,13 @@ INT_FORM(long_sum) { // a near miss: may not fit in 32 bits
   int64_t *c = (int64_t *)C;
   I J L c[i * N + j] += AB; // expected-remark {{WideSum}}
 }
+INT_FORM(word_sum) { // nor does one product of two words
+  typedef int64_t __attribute__((may_alias)) i64;
+  const uint32_t *a = (const uint32_t *)C, *b = a + 128;
+  i64 *c = (i64 *)(C + 1024);
+  I J for (int k = 0; k < 3; k++) // expected-remark {{WideSum}}
+    c[i * N + j] += (uint64_t)a[i * 3 + k] * b[k * N + j];
+}
 INT_FORM(short_result) {
   const int8_t *a = A, *b = B;
   int16_t *c = (int16_t *)C;
