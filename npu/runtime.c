@@ -9,6 +9,7 @@
 #include "seconds.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -372,24 +373,31 @@ static void publish(const struct run *run) {
     __atomic_store_n(&nputeir_least_macs_1, now, __ATOMIC_RELAXED);
 }
 
-EXPORT int nputeir_call_1(const char *teir, const char *options,
-                          const char *where, const int64_t *value,
-                          uint64_t value_count, void *const *tensor,
-                          uint64_t tensor_count) {
+static int call(const struct run_request *request) {
   struct run *run = the_run();
   if (!run)
     return RUN_LOOP;
-  struct run_request request = {teir,        options, where,       value,
-                                value_count, tensor,  tensor_count};
   struct run_report report;
-  bool done = run_call(run, &request, &report);
+  bool done = run_call(run, request, &report);
   publish(run);
   if (!done)
     return report.timed ? time_loop(report.timed) : RUN_LOOP;
   return report.verify ? wait_for_loop(report.verify) : DONE;
 }
 
-EXPORT void nputeir_compare_1(int status) {
+/* A loop leaves errno alone, and so does what stands for it. */
+EXPORT int nputeir_call_1(const char *teir, const char *options,
+                          const char *where, const int64_t *value,
+                          uint64_t value_count, void *const *tensor,
+                          uint64_t tensor_count) {
+  struct run_request request = {teir,        options, where,       value,
+                                value_count, tensor,  tensor_count};
+  int error = errno, status = call(&request);
+  errno = error;
+  return status;
+}
+
+static void compare(int status) {
   if (status == RUN_LOOP_AND_TIME)
     end_time();
   if (status != RUN_LOOP_AND_COMPARE)
@@ -399,6 +407,12 @@ EXPORT void nputeir_compare_1(int status) {
     return;
   pthread_setspecific(waiting, NULL);
   run_verify(the_run(), call);
+}
+
+EXPORT void nputeir_compare_1(int status) {
+  int error = errno;
+  compare(status);
+  errno = error;
 }
 
 EXPORT const char *nputeir_version(void) { return NPUTEIR_VERSION; }

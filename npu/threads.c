@@ -58,10 +58,13 @@ static int64_t allowed(void) {
   return n;
 }
 
+/* errno stays as it was, as loops leave it. */
 EXPORT int64_t nputeir_threads_1(int64_t most) {
   if (most < 2 || (omp_in_parallel && omp_in_parallel()))
     return 1;
+  int error = errno;
   int64_t n = allowed();
+  errno = error;
   n = n < MOST_THREADS ? n : MOST_THREADS;
   return n < most ? n : most;
 }
@@ -96,7 +99,7 @@ EXPORT void nputeir_parallel_1(void (*body)(void *, int64_t, int64_t),
                                void *context, int64_t parts) {
   struct share share[MOST_THREADS];
   int64_t shares = parts < MOST_THREADS ? parts : MOST_THREADS;
-  int cancel;
+  int cancel, error = errno;
   for (int64_t i = 0; i < shares; i++)
     share[i] = (struct share){body, context, i, parts, .started = false};
   /* What is on this stack must not go before the threads do. */
@@ -112,4 +115,5 @@ EXPORT void nputeir_parallel_1(void (*body)(void *, int64_t, int64_t),
     if (share[i].started)
       pthread_join(share[i].thread, NULL);
   pthread_setcancelstate(cancel, NULL);
+  errno = error;
 }
