@@ -6,6 +6,7 @@
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "nputeir-rt.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -97,8 +98,9 @@ static void start(struct share *share, int64_t parts) {
 
 EXPORT void nputeir_parallel_1(void (*body)(void *, int64_t, int64_t),
                                void *context, int64_t parts) {
-  struct share share[MOST_THREADS];
   int64_t shares = parts < MOST_THREADS ? parts : MOST_THREADS;
+  assert(shares > 0);
+  struct share share[shares]; /* the program's threads may have small stacks */
   int cancel, error = errno;
   for (int64_t i = 0; i < shares; i++)
     share[i] = (struct share){body, context, i, parts, .started = false};
