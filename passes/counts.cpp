@@ -244,8 +244,12 @@ const SCEV *Counts::extentOf(Loop &L, arena *A, verdict &V) {
   };
   if (const char *Why = leftFromElsewhere(L))
     return Decline(RULE_EARLY_EXIT, Why);
-  if (const SCEV *Extent = count(L))
-    return Extent;
+  if (const SCEV *Extent = count(L)) {
+    const auto *C = dyn_cast<SCEVConstant>(Extent);
+    return C && C->getAPInt().isNegative()
+               ? Decline(RULE_UNCOUNTABLE, "a loop runs 2^63 times or more")
+               : Extent;
+  }
   if (countsInMemory(L))
     return Decline(RULE_UNCOUNTABLE, InMemory);
   if (isa<SCEVCouldNotCompute>(SE.getExitCount(&L, exitOf(L).From)))

@@ -75,6 +75,25 @@ void listed(float *c, const float *a, struct node *first, int n) {
       for (struct node *p = first; p != NULL; p = p->next)
         c[i * n + j] += a[i * n + j] * p->w;
 }
+// Nor can one of 2^63 iterations or more be written down.
+void endless(int c[8][8], const signed char a[8][8], const signed char b[8][8]) {
+  for (size_t i = 0; i < 8; i++) // expected-remark {{UncountableLoop}}
+    for (size_t j = 3; j < 8; j += 3) {
+      int s = 0;
+      for (size_t k = 0; k < (size_t)-1; k++)
+        s += a[i][k] * b[k][j];
+      c[i][j] = s;
+    }
+}
+void long_sums(int c[8][8], const signed char a[8][8], const signed char b[8][8]) {
+  for (size_t i = 0; i < 8; i++) // expected-remark {{replaced}}
+    for (size_t j = 3; j < 8; j += 3) {
+      int s = 0;
+      for (size_t k = 0; k < (size_t)-1 / 2; k++)
+        s += a[i][k] * b[k][j];
+      c[i][j] = s;
+    }
+}
 // These sum nothing up, and are not mentioned.
 void grey(unsigned char *out, const unsigned char *p, const unsigned char *m,
           int w, int h) {
