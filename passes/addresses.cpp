@@ -152,6 +152,27 @@ bool Addresses::splitNumber(const Instruction &I, const Value *W,
                             Address &Result) {
   if (!SE.isSCEVable(W->getType()))
     return false;
+  if (!HasLoops || isLooking())
+    return splitAnew(I, W, Result);
+  Place At(LI.getLoopFor(I.getParent()), W);
+  if (auto It = Splits.find(At); It != Splits.end()) {
+    const Split &S = It->second;
+    Bounded.insert(Bounded.end(), S.Bounded.begin(), S.Bounded.end());
+    Result = S.X;
+    return S.Good;
+  }
+  size_t Before = Bounded.size();
+  bool Good = splitAnew(I, W, Result);
+  Splits.try_emplace(
+      At, Split{Good,
+                Result,
+                {Bounded.begin() + (ptrdiff_t)Before, Bounded.end()}});
+  return Good;
+}
+
+bool Addresses::splitAnew(const Instruction &I, const Value *W,
+                          Address &Result) {
+  Result.Start = nullptr;
   return peel(widen(valueIn(I, W)), *LI.getLoopFor(I.getParent()), Result);
 }
 
@@ -210,6 +231,7 @@ Sum Addresses::sum(const Address &X) const {
 }
 
 void Addresses::chooseDirections(ArrayRef<BasicBlock *> Blocks) {
+  HasLoops = true;
   SmallVector<bool, 8> Down(Loops.size(), false), Up(Loops.size(), false);
   for (BasicBlock *B : Blocks)
     for (Instruction &I : *B) {

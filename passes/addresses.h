@@ -10,6 +10,17 @@ namespace nputeir {
 class Addresses : public LoopTable {
   llvm::AAResults &AA;
 
+  // What has been split, and what that asked for.  Each access is looked at
+  // several times; once all loops are known, with the same outcome.
+  struct Split {
+    bool Good;
+    Address X;
+    std::vector<NoWrap> Bounded;
+  };
+  using Place = std::pair<const llvm::Loop *, const llvm::Value *>;
+  llvm::DenseMap<Place, Split> Splits;
+  bool HasLoops = false; // all of them
+
 public:
   // What must not wrap for the addresses to be true.
   std::vector<NoWrap> Bounded;
@@ -57,6 +68,8 @@ private:
   const llvm::SCEV *valueIn(const llvm::Instruction &I, const llvm::Value *V);
   bool splitNumber(const llvm::Instruction &I, const llvm::Value *W,
                    Address &Result);
+  bool splitAnew(const llvm::Instruction &I, const llvm::Value *W,
+                 Address &Result);
   bool peel(const llvm::SCEV *S, const llvm::Loop &Scope, Address &Result);
   bool makeNumber(bool Signed, Address &Result);
   bool numbered(bool Signed, Address &Result);

@@ -51,6 +51,8 @@ public:
   static void declineVariant(const llvm::Loop &L, arena *A, verdict &V);
 
 protected:
+  // Values are being looked through, which count as unknown meanwhile.
+  bool isLooking() const { return !Open.empty(); }
   // S as it is in Scope, or behind all loops that are not around Scope, with
   // what ScalarEvolution does not know replaced.
   const llvm::SCEV *resolve(const llvm::SCEV *S, const llvm::Loop *Scope);
