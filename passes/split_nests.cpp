@@ -165,11 +165,14 @@ private:
     while (!Alike.empty())
       if (Split(*Facts.LI.getLoopFor(Alike.pop_back_val())))
         return true;
+    DenseMap<int, SmallVector<BasicBlock *, 1>> Headers; // by number
+    for (Loop *X : Facts.LI.getLoopsInPreorder())
+      Headers[numberOf(*X)].push_back(X->getHeader());
     return splitFirst(Facts, Tried, [&](Loop &L) {
       SmallVector<BasicBlock *, 4> Others;
-      for (Loop *X : Facts.LI.getLoopsInPreorder())
-        if (X != &L && numberOf(*X) == numberOf(L) && !isKept(*X))
-          Others.push_back(X->getHeader());
+      for (BasicBlock *B : Headers.lookup(numberOf(L)))
+        if (B != L.getHeader() && !isKept(*Facts.LI.getLoopFor(B)))
+          Others.push_back(B);
       if (!Split(L))
         return false;
       Alike = std::move(Others);
