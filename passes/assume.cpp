@@ -255,8 +255,15 @@ void AssumedLoads::forgetIterations() {
 void AssumedLoads::restore() {
   if (Found.empty())
     return;
-  for (const Ahead &X : Found)
-    SE.forgetValue(X.New);
+  // With a value, what is computed from it is forgotten.
+  SmallPtrSet<const Value *, 16> Known;
+  for (const Ahead &X : Found) {
+    if (SE.isSCEVable(X.New->getType()))
+      Known.insert(X.New);
+    if (none_of(X.New->operands(),
+                [&](const Use &U) { return Known.count(U.get()); }))
+      SE.forgetValue(X.New);
+  }
   for (auto [U, Old] : reverse(Replaced))
     U->set(Old);
   Replaced.clear();
