@@ -148,6 +148,8 @@ struct SumLoop {
   // The loops around L and how far each moves in the array, from the outermost.
   llvm::SmallVector<llvm::Loop *, 4> Around;
   llvm::SmallVector<const llvm::SCEV *, 4> Extent, Stride;
+  // Of the sums, those that cannot be described, alone either.
+  llvm::SmallVector<const llvm::PHINode *, 4> Unreadable;
 };
 // False and a verdict when the loop cannot be described as a nest.  With a part
 // that comes first, it is described what that does.

@@ -660,7 +660,9 @@ private:
                              "a sum has a type that the NPU does not have");
     int64_t Bytes = dtype_bytes(T);
     const SCEV *Start = SE.getSCEV(First->Array);
+    verdict Why = {};
     for (size_t S = 0; S < First->Sums.size(); S++) {
+      V = {};
       nest_access To = access(T, Start);
       To.offset_bytes = (int64_t)S * Bytes;
       for (size_t I = 0; I < First->Around.size(); I++) {
@@ -671,7 +673,13 @@ private:
       const PHINode &P = *First->Sums[S];
       store(To, LoopIndex[First->L->getParentLoop()], Code.Order[&P],
             read(&P, false, 0), at(P));
+      if (V.diag.kind == DIAG_NONE)
+        continue;
+      First->Unreadable.push_back(&P);
+      if (Why.diag.kind == DIAG_NONE)
+        Why = V;
     }
+    V = Why;
     return V.diag.kind == DIAG_NONE;
   }
 

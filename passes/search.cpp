@@ -321,11 +321,14 @@ bool Search::visitSums(Loop &L, size_t Before) {
       L.getLoopPreheader() && exitOf(L).To) {
     FactorMoves Moves(LI, SE);
     const Loop *Unread = nullptr; // whichever of its sums
+    SmallPtrSet<const PHINode *, 8> Unreadable;
     for (SumLoop &S : findSumLoops(L)) {
-      if (S.L != Unread && mayFormMatrix(*S.L, L, Moves) &&
-          takeSums(L, S, Before))
+      if (S.L == Unread || (S.Sums.size() == 1 && Unreadable.count(S.Sums[0])))
+        continue;
+      if (mayFormMatrix(*S.L, L, Moves) && takeSums(L, S, Before))
         return true;
       Unread = S.Around.empty() ? S.L : nullptr;
+      Unreadable.insert(S.Unreadable.begin(), S.Unreadable.end());
     }
   }
   bool Any = false;

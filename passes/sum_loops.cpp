@@ -70,7 +70,7 @@ SmallVector<SumLoop, 2> findSumLoops(const Loop &L) {
     Open.append(Inner->begin(), Inner->end());
     if (!Behind || !Inner->isLoopSimplifyForm() || !onlyComputes(*Inner))
       continue;
-    SumLoop All = {Inner, {}, nullptr, {}, {}, {}};
+    SumLoop All = {Inner, {}, nullptr, {}, {}, {}, {}};
     bool Alike = true;
     for (const PHINode &P : Behind->phis())
       if (isSum(P, *Inner)) {
@@ -82,7 +82,7 @@ SmallVector<SumLoop, 2> findSumLoops(const Loop &L) {
       Found.push_back(All);
     if (All.Sums.size() > 1)
       for (PHINode *P : All.Sums)
-        Found.push_back({Inner, {P}, nullptr, {}, {}, {}});
+        Found.push_back({Inner, {P}, nullptr, {}, {}, {}, {}});
   }
   return Found;
 }
