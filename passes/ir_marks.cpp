@@ -64,7 +64,9 @@ bool guardsHoisted(const BranchInst &Branch) {
   const auto *P = dyn_cast<PHINode>(&On->front());
   return Then->getSingleSuccessor() == On && P && hoistedValue(P) != P &&
          P->getIncomingBlock(0) == Then &&
-         P->getIncomingBlock(1) == Branch.getParent();
+         P->getIncomingBlock(1) == Branch.getParent() &&
+         none_of(*Then,
+                 [](const Instruction &I) { return I.mayHaveSideEffects(); });
 }
 
 loc locOf(const DebugLoc &DL, arena *A) {
