@@ -21,9 +21,7 @@ static size_t round_up(size_t n) {
   return (n + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
 }
 
-struct arena *arena_open(void) {
-  return memory_open(sizeof(struct arena));
-}
+struct arena *arena_open(void) { return memory_open(sizeof(struct arena)); }
 
 void arena_close(struct arena *a) { memory_close((struct memory_head *)a); }
 
@@ -94,14 +92,19 @@ char *arena_substring(struct arena *a, const char *s, size_t length) {
   return p;
 }
 
+/* Written where the next memory lies, which mostly has the room. */
 char *arena_printf(struct arena *a, const char *format, ...) {
+  const struct memory_chunk *c = a->head.chunk;
+  size_t room = c ? c->size - c->used : 0;
+  char *to = room ? (char *)c + c->used : NULL;
   va_list args, again;
   va_start(args, format);
   va_copy(again, args);
-  int length = vsnprintf(NULL, 0, format, args);
+  size_t length = (size_t)vsnprintf(to, room, format, args);
   va_end(args);
-  char *p = arena_alloc(a, (size_t)length + 1);
-  vsnprintf(p, (size_t)length + 1, format, again);
+  char *p = arena_alloc(a, length + 1);
+  if (p != to)
+    vsnprintf(p, length + 1, format, again);
   va_end(again);
   return p;
 }

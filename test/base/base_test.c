@@ -7,6 +7,23 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Texts that end before, at and behind the end of a chunk. */
+static void test_arena_text(void) {
+  struct arena *a = arena_open();
+  const char *text[400];
+  for (int i = 0; i < 400; i++) {
+    text[i] = arena_printf(a, "%0*d", 1 + i % 97, i % 10);
+    const char *next = arena_alloc(a, 16);
+    for (int k = 0; k < 16; k++)
+      CHECK(next[k] == 0);
+  }
+  for (int i = 0; i < 400; i++) {
+    CHECK((int)strlen(text[i]) == 1 + i % 97);
+    CHECK(text[i][i % 97] == '0' + i % 10);
+  }
+  arena_close(a);
+}
+
 static void test_arena(void) {
   struct arena *a = arena_open();
   char *small = arena_alloc(a, 3), *large = arena_alloc(a, 1 << 20);
@@ -216,6 +233,7 @@ static void test_dtype_names(void) {
 
 int main(void) {
   test_arena();
+  test_arena_text();
   test_diag();
   test_text_and_files();
   test_scan();
