@@ -7,23 +7,18 @@
 #include <math.h>
 #include <string.h>
 
+int npu_columns(const struct npu_result *r) {
+  return device_partition(r->program->device, r->program->grid.columns);
+}
+
 /* design + core programs -> bytes */
 static bool make_images(struct arena *a, struct npu_result *r, struct diag *d) {
-  const struct device *device = r->program->device;
-  int columns = device_partition(device, r->program->grid.columns);
   struct command_list *configuration = command_list(a), *run = command_list(a);
-  struct xclbin_info info = {.kernel = "NPUTEIR",
-                             .columns = columns,
-                             .start_column_count = 1,
-                             .start_columns = {0},
-                             .buffer_arguments = TENSORS};
   r->configuration = configuration;
   r->run = run;
   return emit_configuration(r->design, configuration, d) &&
          emit_run(r->design, run, d) && cdo_write(configuration, &r->cdo, d) &&
-         pdi_write(r->cdo.data, r->cdo.length, &r->pdi, d) &&
-         xclbin_write(&info, r->pdi.data, r->pdi.length, &r->xclbin, d) &&
-         txn_write(run, device, columns, &r->txn, d);
+         txn_write(run, r->program->device, npu_columns(r), &r->txn, d);
 }
 
 static double matrix_bytes(int64_t rows, int64_t columns, enum dtype t) {
@@ -167,15 +162,22 @@ static bool compile(struct arena *a, const char *platform,
          compile_at(a, &at, work, most_bytes, HUGE_VAL, in_place, cores, r, d);
 }
 
+static bool make_container(struct npu_result *r, struct diag *d) {
+  return xclbin_around(r->cdo.data, r->cdo.length, npu_columns(r), TENSORS,
+                       &r->xclbin, d);
+}
+
 bool npu_compile(struct arena *a, const char *platform, const struct teir *work,
                  int64_t most_bytes, struct npu_result *r, struct diag *d) {
-  return compile(a, platform, work, most_bytes, true, NULL, r, d);
+  return compile(a, platform, work, most_bytes, true, NULL, r, d) &&
+         make_container(r, d);
 }
 
 bool npu_compile_blocked(struct arena *a, const char *platform,
                          const struct teir *work, int64_t most_bytes,
                          struct npu_result *r, struct diag *d) {
-  return compile(a, platform, work, most_bytes, false, NULL, r, d);
+  return compile(a, platform, work, most_bytes, false, NULL, r, d) &&
+         make_container(r, d);
 }
 
 static int64_t largest_tensor(const struct tile_program *p) {
@@ -489,7 +491,6 @@ bool npu_compile_by(const struct npu_means *by, struct arena *a,
 
 void npu_result_free(struct npu_result *r) {
   text_free(&r->cdo);
-  text_free(&r->pdi);
   text_free(&r->xclbin);
   text_free(&r->txn);
 }

@@ -25,9 +25,14 @@ struct npu_result {
   /* Where the array holds something: of the change to this; what a launch takes
    * more than one of the best blocks, and what their change would cost more. */
   double change_seconds, lost_seconds, saved_seconds;
-  bool known;                        /* in blocks of other sizes (known.c) */
-  struct text cdo, pdi, xclbin, txn; /* owned: npu_result_free */
+  bool known; /* in blocks of other sizes (known.c) */
+  /* Owned: npu_result_free.  The xclbin is empty where a process compiles many:
+   * few of them are loaded. */
+  struct text cdo, xclbin, txn;
 };
+
+/* Of the partition that it takes. */
+int npu_columns(const struct npu_result *);
 
 /* The whole compiler, from the TEIR of a product; one that is placed already
  * stays as it is if the array can run it so.  `platform` names a device or a

@@ -218,19 +218,14 @@ struct shape {
 static bool read_held(struct arena *a, const struct run_held *h,
                       const struct teir *work, struct npu_held *to) {
   struct diag ignored = {0};
-  struct xclbin_info info;
   struct teir_problem p;
-  const void *pdi, *cdo;
-  size_t pdi_bytes, cdo_bytes;
   const struct shape *s = h->shape;
-  if (!teir_problem_read(work, &p, &ignored) ||
-      !xclbin_read(h->xclbin, h->xclbin_bytes, &info, &pdi, &pdi_bytes,
-                   &ignored) ||
-      !pdi_read(pdi, pdi_bytes, &cdo, &cdo_bytes, &ignored))
+  if (!teir_problem_read(work, &p, &ignored))
     return false;
   assert(h->shape_bytes == sizeof *s);
   to->blocking = &s->blocking;
-  to->configuration = cdo_read(a, cdo, cdo_bytes, &ignored);
+  to->configuration =
+      cdo_read(a, h->configuration, h->configuration_bytes, &ignored);
   to->same_types = memcmp(p.type, s->type, sizeof p.type) == 0;
   return to->configuration;
 }
@@ -262,9 +257,9 @@ static const struct run_plan *compile(struct arena *a, const char *device,
     by.held = &held;
   if (npu_compile_by(&by, scratch, device, work, &r, d)) {
     plan = arena_alloc(a, sizeof *plan);
-    plan->xclbin = arena_copy(a, r.xclbin.data, r.xclbin.length, 1, 1);
-    plan->xclbin_bytes = r.xclbin.length;
-    plan->columns = r.program->grid.columns;
+    plan->configuration = arena_copy(a, r.cdo.data, r.cdo.length, 1, 1);
+    plan->configuration_bytes = r.cdo.length;
+    plan->columns = npu_columns(&r);
     plan->by_blocks = r.program->core.by_blocks || r.program->converts;
     plan->txn = arena_copy(a, r.txn.data, r.txn.length, 1, 1);
     plan->txn_bytes = r.txn.length;

@@ -120,6 +120,9 @@ struct xclbin_info {
 };
 bool xclbin_write(const struct xclbin_info *, const void *pdi, size_t length,
                   struct text *xclbin, struct diag *);
+/* Around a CDO, for a kernel of ours that starts at the first column. */
+bool xclbin_around(const void *cdo, size_t length, int columns,
+                   int buffer_arguments, struct text *xclbin, struct diag *);
 /* The PDI inside, borrowed from xclbin, and what the sections say. */
 bool xclbin_read(const void *xclbin, size_t length, struct xclbin_info *,
                  const void **pdi, size_t *pdi_length, struct diag *);

@@ -330,6 +330,20 @@ bool xclbin_write(const struct xclbin_info *info, const void *pdi,
   return true;
 }
 
+bool xclbin_around(const void *cdo, size_t length, int columns,
+                   int buffer_arguments, struct text *xclbin, struct diag *d) {
+  const struct xclbin_info info = {.kernel = "NPUTEIR",
+                                   .columns = columns,
+                                   .start_column_count = 1,
+                                   .start_columns = {0},
+                                   .buffer_arguments = buffer_arguments};
+  struct text pdi = {0};
+  bool good = pdi_write(cdo, length, &pdi, d) &&
+              xclbin_write(&info, pdi.data, pdi.length, xclbin, d);
+  text_free(&pdi);
+  return good;
+}
+
 /* ---- read ---- */
 
 struct view {

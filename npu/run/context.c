@@ -31,15 +31,15 @@ struct context_key context_key(struct arena *a, const struct run_device *device,
                                const struct run_options *o,
                                const struct run_plan *plan) {
   struct context_name *name;
-  size_t length = sizeof *name + plan->xclbin_bytes;
+  size_t length = sizeof *name + plan->configuration_bytes;
   assert(strlen(device->name) < sizeof name->device);
   name = arena_alloc(a, length);
   memset(name, 0, sizeof *name);
-  name->hash = bytes_hash(plan->xclbin, plan->xclbin_bytes, 0);
+  name->hash = bytes_hash(plan->configuration, plan->configuration_bytes, 0);
   name->columns = plan->columns;
   strcpy(name->device, device->name);
   strcpy(name->preset, o->preset);
-  memcpy(name + 1, plan->xclbin, plan->xclbin_bytes);
+  memcpy(name + 1, plan->configuration, plan->configuration_bytes);
   return (struct context_key){name, length, plan->shape, plan->shape_bytes};
 }
 
@@ -66,6 +66,12 @@ double context_load_seconds(const struct run_device *device,
 
 static double load_seconds(const struct context_launch *l) {
   return context_load_seconds(l->device, l->options);
+}
+
+bool plan_xclbin(const struct run_plan *p, struct text *xclbin,
+                 struct diag *d) {
+  return xclbin_around(p->configuration, p->configuration_bytes, p->columns,
+                       TENSORS, xclbin, d);
 }
 
 void contexts_open(struct contexts *all) {
@@ -193,8 +199,8 @@ static bool copy_held(const struct context *x, struct arena *a,
   const struct context_name *name = key->bytes;
   if (!x->context || !key->shape_bytes)
     return false;
-  h->xclbin_bytes = key->length - sizeof *name;
-  h->xclbin = arena_copy(a, name + 1, h->xclbin_bytes, 1, 1);
+  h->configuration_bytes = key->length - sizeof *name;
+  h->configuration = arena_copy(a, name + 1, h->configuration_bytes, 1, 1);
   h->shape_bytes = key->shape_bytes;
   h->shape = arena_copy(a, key->shape, h->shape_bytes, 1, 1);
   return true;
@@ -270,14 +276,7 @@ static bool load(struct job *j) {
 static const struct command_list *
 configuration(struct arena *a, const struct context_key *key, struct diag *d) {
   const struct context_name *name = key->bytes;
-  struct xclbin_info info;
-  const void *pdi, *cdo;
-  size_t pdi_bytes, cdo_bytes;
-  return xclbin_read(name + 1, key->length - sizeof *name, &info, &pdi,
-                     &pdi_bytes, d) &&
-                 pdi_read(pdi, pdi_bytes, &cdo, &cdo_bytes, d)
-             ? cdo_read(a, cdo, cdo_bytes, d)
-             : NULL;
+  return cdo_read(a, name + 1, key->length - sizeof *name, d);
 }
 
 /* The plan's transaction, behind what changes the context's configuration to

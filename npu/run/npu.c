@@ -157,14 +157,14 @@ static void unload(struct run_context *c) {
 
 static bool fill_context(struct run_context *c, const struct run_plan *plan,
                          const struct run_options *o, struct diag *d) {
-  struct xclbin_info info;
-  const void *pdi;
-  size_t pdi_bytes;
-  if (!xclbin_read(plan->xclbin, plan->xclbin_bytes, &info, &pdi, &pdi_bytes,
-                   d) ||
-      !write_buffer(c->npu, pdi, pdi_bytes, true, &c->pdi, d))
+  struct text pdi = {0};
+  bool good =
+      pdi_write(plan->configuration, plan->configuration_bytes, &pdi, d) &&
+      write_buffer(c->npu, pdi.data, pdi.length, true, &c->pdi, d);
+  text_free(&pdi);
+  if (!good)
     return false;
-  c->columns = info.columns;
+  c->columns = plan->columns;
   if (o->resident && plan->resident && plan->resident->columns > c->columns)
     c->columns = plan->resident->columns;
   c->context = amdxdna_context_open(c->npu, d);

@@ -55,14 +55,14 @@ struct run_bias {
   int64_t count; /* 0: there is none */
   struct run_bias_word {
     int64_t at_bytes, element;
-  } * word;
+  } *word;
 };
 
 /* What a device needs for one launch shape. */
 struct run_plan {
-  const void *xclbin;
-  size_t xclbin_bytes;
-  int columns; /* of the array that it takes */
+  const void *configuration; /* a CDO */
+  size_t configuration_bytes;
+  int columns; /* of the partition that it takes */
   const void *txn;
   size_t txn_bytes;
   const struct resident_place *resident; /* NULL: it can have none */
@@ -82,10 +82,13 @@ struct run_plan {
   struct run_layout tensor[TENSORS]; /* arguments 0, 1, 2 */
 };
 
+/* The plan's configuration as XRT loads it. */
+bool plan_xclbin(const struct run_plan *, struct text *xclbin, struct diag *);
+
 /* A configuration that the array holds, by its plan's shape and bytes. */
 struct run_held {
-  const void *shape, *xclbin;
-  size_t shape_bytes, xclbin_bytes;
+  const void *shape, *configuration;
+  size_t shape_bytes, configuration_bytes;
 };
 
 /* The module does not know the compiler; its caller hands it in. */

@@ -56,7 +56,11 @@ static struct run_context *load(const struct run_plan *plan,
                                 .record = o->recording != NULL};
   if (o->recording)
     recording_begin(o->recording->to, &options);
-  struct sim *sim = sim_open(plan->xclbin, plan->xclbin_bytes, &options, d);
+  struct text xclbin = {0};
+  struct sim *sim = plan_xclbin(plan, &xclbin, d)
+                        ? sim_open(xclbin.data, xclbin.length, &options, d)
+                        : NULL;
+  text_free(&xclbin);
   struct run_context *c = sim ? malloc(sizeof *c) : NULL;
   if (c) {
     *c = (struct run_context){sim, true};

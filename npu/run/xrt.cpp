@@ -34,6 +34,7 @@ extern "C" {
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -128,8 +129,8 @@ struct configuration {
   uint64_t last_use = 0;
   bool configured = false; // by a launch, since it has its place
 
-  explicit configuration(const std::vector<char> &from)
-      : bytes(from), xclbin(from) {}
+  configuration(const std::vector<char> &cdo, const std::vector<char> &file)
+      : bytes(cdo), xclbin(file) {}
 };
 
 struct run_session {
@@ -172,10 +173,21 @@ configurations &known() {
 
 constexpr int kept_places = 4;
 
+std::vector<char> xclbin_of(const struct run_plan &plan) {
+  struct text file = {};
+  struct diag d = {};
+  bool good = plan_xclbin(&plan, &file, &d);
+  std::vector<char> bytes(file.data, file.data + file.length);
+  text_free(&file);
+  if (!good)
+    throw std::runtime_error(d.text);
+  return bytes;
+}
+
 // That of the plan, of another session if there is one.
 std::shared_ptr<configuration> find_configuration(const struct run_plan &plan) {
-  const char *from = static_cast<const char *>(plan.xclbin);
-  std::vector<char> bytes(from, from + plan.xclbin_bytes);
+  const char *from = static_cast<const char *>(plan.configuration);
+  std::vector<char> bytes(from, from + plan.configuration_bytes);
   configurations &k = known();
   std::lock_guard<std::mutex> guard(k.lock);
   for (size_t i = 0; i < k.all.size();) {
@@ -189,7 +201,7 @@ std::shared_ptr<configuration> find_configuration(const struct run_plan &plan) {
       k.all.pop_back();
     }
   }
-  auto made = std::make_shared<configuration>(bytes);
+  auto made = std::make_shared<configuration>(bytes, xclbin_of(plan));
   k.all.push_back(made);
   return made;
 }

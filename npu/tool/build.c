@@ -202,6 +202,15 @@ static bool write_text(const char *folder, const char *name,
   return good;
 }
 
+static bool write_pdi(const char *folder, const struct npu_result *r,
+                      struct diag *d) {
+  struct text pdi = {0};
+  bool good = pdi_write(r->cdo.data, r->cdo.length, &pdi, d) &&
+              write_part(folder, "design.pdi", pdi.data, pdi.length, d);
+  text_free(&pdi);
+  return good;
+}
+
 static bool write_all(const char *folder, const struct npu_result *r,
                       struct diag *d) {
   if (!folder_make(folder, d))
@@ -213,7 +222,7 @@ static bool write_all(const char *folder, const struct npu_result *r,
          write_part(folder, "core.elf", c->elf, c->elf_bytes, d) &&
          write_part(folder, "design.cdo", r->cdo.data, r->cdo.length, d) &&
          write_part(folder, "design.bif", bif, sizeof bif - 1, d) &&
-         write_part(folder, "design.pdi", r->pdi.data, r->pdi.length, d) &&
+         write_pdi(folder, r, d) &&
          write_part(folder, "design.xclbin", r->xclbin.data, r->xclbin.length,
                     d) &&
          write_part(folder, "design.txn", r->txn.data, r->txn.length, d);

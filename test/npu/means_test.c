@@ -28,7 +28,7 @@ static const struct shape shapes[] = {
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 struct bytes {
-  struct text xclbin[SHAPES], txn[SHAPES];
+  struct text cdo[SHAPES], txn[SHAPES];
 };
 
 static void compile_all(struct core_cache *cores, struct bytes *to) {
@@ -42,7 +42,7 @@ static void compile_all(struct core_cache *cores, struct bytes *to) {
                                product(a, s->m, s->n, s->k, DTYPE_BF16, s->out),
                                &r, &d);
     CHECK(good);
-    text_append(&to->xclbin[i], r.xclbin.data, r.xclbin.length);
+    text_append(&to->cdo[i], r.cdo.data, r.cdo.length);
     text_append(&to->txn[i], r.txn.data, r.txn.length);
     npu_result_free(&r);
     arena_close(a);
@@ -51,7 +51,7 @@ static void compile_all(struct core_cache *cores, struct bytes *to) {
 
 static void drop(struct bytes *x) {
   for (int i = 0; i < SHAPES; i++) {
-    text_free(&x->xclbin[i]);
+    text_free(&x->cdo[i]);
     text_free(&x->txn[i]);
   }
 }
@@ -87,7 +87,7 @@ static void test_cores(void) {
   run(&thread[2]);
   for (int i = 0; i < 3; i++) {
     for (int k = 0; k < SHAPES; k++) {
-      CHECK(equal(&thread[i].bytes.xclbin[k], &plain.xclbin[k]));
+      CHECK(equal(&thread[i].bytes.cdo[k], &plain.cdo[k]));
       CHECK(equal(&thread[i].bytes.txn[k], &plain.txn[k]));
     }
     drop(&thread[i].bytes);
@@ -144,7 +144,7 @@ static bool beside(const struct npu_held *held, const struct teir *t,
          first = best.blocking.predicted_cycles / hertz +
                  change_seconds(l, &data, at),
          now = r->blocking.predicted_cycles / hertz + r->change_seconds;
-  bool same = equal(&best.xclbin, &r->xclbin);
+  bool same = equal(&best.cdo, &r->cdo);
   CHECK(same ? r->lost_seconds <= 0 && now <= 1.0001 * first
              : now < first && r->saved_seconds > r->lost_seconds);
   npu_result_free(&best);
@@ -167,7 +167,7 @@ static void test_held(void) {
   /* itself */
   CHECK(
       !beside(&held, product(a, 512, 512, 512, DTYPE_BF16, DTYPE_F32), a, &r));
-  CHECK(equal(&big.xclbin, &r.xclbin) && r.change_seconds <= 0);
+  CHECK(equal(&big.cdo, &r.cdo) && r.change_seconds <= 0);
   npu_result_free(&r);
   /* alone it would have four cores */
   CHECK(beside(&held, product(a, 64, 256, 80, DTYPE_BF16, DTYPE_F32), a, &r));

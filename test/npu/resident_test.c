@@ -43,11 +43,8 @@ static void start(struct bench *b, const char *preset, int64_t m, int64_t n,
   struct command_list *l = command_list(b->arena);
   resident_write(&b->place, b->r.run, RUNS, l);
   CHECK(txn_write(l, b->r.program->device, b->place.columns, &b->txn, &d));
-  struct xclbin_info info = {.kernel = "NPUTEIR",
-                             .columns = b->place.columns,
-                             .start_column_count = 1,
-                             .buffer_arguments = ARGUMENTS};
-  CHECK(xclbin_write(&info, b->r.pdi.data, b->r.pdi.length, &b->xclbin, &d));
+  CHECK(xclbin_around(b->r.cdo.data, b->r.cdo.length, b->place.columns,
+                      ARGUMENTS, &b->xclbin, &d));
   b->sim = open_sim(b, &d);
   b->plain = open_sim(b, &d);
   CHECK(b->sim && b->plain);

@@ -86,8 +86,9 @@ static const struct run_plan *compile(struct arena *a, const char *device,
     plan->tensor[OUT].bytes -= 9; /* the gap and a byte */
   struct teir_problem *types = arena_copy(a, p, 1, 1, sizeof *p);
   memset(types->extent, 0, sizeof types->extent);
-  plan->xclbin = types;
-  plan->xclbin_bytes = sizeof *p;
+  plan->configuration = types;
+  plan->configuration_bytes = sizeof *p;
+  plan->columns = 1;
   plan->txn = plan;
   plan->txn_bytes = sizeof *plan;
   return plan;
@@ -106,7 +107,7 @@ static struct run_context *load(const struct run_plan *plan,
     diag_declined(d, loc_none(), "no memory");
     return NULL;
   }
-  memcpy(&c->types, plan->xclbin, sizeof c->types);
+  memcpy(&c->types, plan->configuration, sizeof c->types);
   count(&fake.loads);
   return c;
 }
@@ -202,7 +203,7 @@ static char *element(const struct run_plan *plan, char *const buffer[TENSORS],
 }
 
 void fake_compute(const struct run_plan *plan, char *const buffer[TENSORS]) {
-  const struct teir_problem *p = plan->xclbin;
+  const struct teir_problem *p = plan->configuration;
   for (int64_t m = 0; m < plan->m; m++)
     for (int64_t n = 0; n < plan->n; n++) {
       float f = 0;
@@ -254,7 +255,7 @@ static bool launch(struct run_session *s, struct run_context *c,
     return diag_error(d, loc_none(), "the fake device has one code per plan");
   counts->configured |= !c->used;
   c->used = true;
-  if (memcmp(&c->types, s->plan->xclbin, sizeof c->types) != 0)
+  if (memcmp(&c->types, s->plan->configuration, sizeof c->types) != 0)
     return diag_error(d, loc_none(), "another configuration is loaded");
   if (!finish(s, d) || (!s->queued.count && !compute(s, first, d)))
     return false;
