@@ -70,6 +70,8 @@ static void refuse(struct packing *p, enum bd_field f, int64_t value,
 static void put(struct packing *p, enum bd_field f, int64_t value) {
   struct field_place at = field_place[p->kind][f];
   enum coding coding = field_about[f].coding;
+  if (value == (coding == LESS_ONE))
+    return; /* no bits: most fields of most descriptors */
   int64_t span = at.width ? (int64_t)1 << at.width : 1;
   int64_t low = coding == SIGNED ? -(span / 2) : coding == LESS_ONE ? 1 : 0;
   if (value < low || value >= low + span) {
