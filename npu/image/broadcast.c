@@ -27,13 +27,14 @@ bool broadcast_has(const struct broadcast *b, const struct command *c) {
   return b->count && b->member[tile_of(c)] && !is_switch(c);
 }
 
-/* The next of the tile's commands that may be sent, from *i on; NULL: none. */
-static const struct command *next_sent(const struct command_list *l, int *i,
-                                       uint32_t tile) {
-  for (; *i < l->count; ++*i)
-    if (tile_of(&l->item[*i]) == tile && !is_switch(&l->item[*i]))
-      return &l->item[(*i)++];
-  return NULL;
+/* The next of a tile's commands that may be sent, from i on; -1: none. */
+static int next_sent(const struct by_tile *t, int i) {
+  while (i >= 0 && is_switch(&t->list->item[i]))
+    i = t->next[i];
+  return i;
+}
+static int first_sent(const struct by_tile *t, uint32_t tile) {
+  return next_sent(t, t->first[tile]);
 }
 
 static bool same(const struct command *a, const struct command *b) {
@@ -42,22 +43,21 @@ static bool same(const struct command *a, const struct command *b) {
          (!a->count || memcmp(a->words, b->words, 4 * (size_t)a->count) == 0);
 }
 
-static bool alike(const struct command_list *l, uint32_t a, uint32_t b) {
-  for (int i = 0, k = 0;;) {
-    const struct command *x = next_sent(l, &i, a), *y = next_sent(l, &k, b);
-    if (!x || !y)
-      return x == y;
-    if (!same(x, y))
+static bool alike(const struct by_tile *t, uint32_t a, uint32_t b) {
+  int i = first_sent(t, a), k = first_sent(t, b);
+  for (; i >= 0 && k >= 0;
+       i = next_sent(t, t->next[i]), k = next_sent(t, t->next[k]))
+    if (!same(&t->list->item[i], &t->list->item[k]))
       return false;
-  }
+  return i == k;
 }
 
 /* Whether a stream can write what the tile gets, and how many words that is. */
-static bool is_sendable(const struct command_list *l, uint32_t tile,
+static bool is_sendable(const struct by_tile *t, uint32_t tile,
                         uint32_t *words) {
-  const struct command *c;
   *words = 0;
-  for (int i = 0; (c = next_sent(l, &i, tile));) {
+  for (int i = first_sent(t, tile); i >= 0; i = next_sent(t, t->next[i])) {
+    const struct command *c = &t->list->item[i];
     if (!packet_takes(c))
       return false;
     *words += c->kind == COMMAND_BLOCK ? c->count : 1;
@@ -67,14 +67,11 @@ static bool is_sendable(const struct command_list *l, uint32_t tile,
 
 /* The most tiles of `to` that get the same. */
 static uint32_t find_members(struct broadcast *b, enum tile_kind kind,
-                             const struct command_list *to,
-                             const bool kept[TILES]) {
+                             const struct by_tile *to, const bool kept[TILES]) {
   uint32_t most = 0;
   bool seen[TILES] = {false}, free[TILES] = {false};
-  for (int i = 0; i < to->count; i++) {
-    uint32_t tile = tile_of(&to->item[i]);
-    free[tile] = !kept[tile] && kind_of(tile) == kind;
-  }
+  for (uint32_t tile = 0; tile < TILES; tile++)
+    free[tile] = to->first[tile] >= 0 && !kept[tile] && kind_of(tile) == kind;
   for (uint32_t tile = 0; tile < TILES; tile++) {
     struct broadcast x = {.first = tile};
     uint32_t words;
@@ -109,14 +106,13 @@ static void add_resets(uint32_t base, int sender, struct command_list *l) {
   }
 }
 
-static bool make_packets(struct broadcast *b, const struct command_list *to,
+static bool make_packets(struct broadcast *b, const struct by_tile *to,
                          int sender, struct arena *a) {
   struct command_list *l = command_list(a);
-  const struct command *c;
   if (b->way.kind == TILE_MEM)
     add_resets(b->first << 20, sender, l);
-  for (int i = 0; (c = next_sent(to, &i, b->first));)
-    command_copy(l, c);
+  for (int i = first_sent(to, b->first); i >= 0; i = next_sent(to, to->next[i]))
+    command_copy(l, &to->list->item[i]);
   return packets_make(a, l, &b->packets);
 }
 
@@ -158,7 +154,7 @@ static void leave_sender(struct broadcast *b) {
 }
 
 void broadcast_find(struct broadcast *b, enum tile_kind kind,
-                    const struct command_list *to, const bool kept[TILES],
+                    const struct by_tile *to, const bool kept[TILES],
                     const struct switches *w, int used) {
   enum { WORTH = 1000 }; /* words: what a way and descriptors cost */
   struct arena *a = w->out->arena;
@@ -171,7 +167,8 @@ void broadcast_find(struct broadcast *b, enum tile_kind kind,
   good = good && way_find(&b->way, w) && make_packets(b, to, b->way.channel, a);
   if (good)
     place_descriptors(b, used);
-  if (good && b->member[tile_at(0, MEM_ROW)] && !sends_to_itself(b, to, w)) {
+  if (good && b->member[tile_at(0, MEM_ROW)] &&
+      !sends_to_itself(b, to->list, w)) {
     leave_sender(b);
     good = b->count > 0 && way_find(&b->way, w);
   }

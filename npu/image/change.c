@@ -26,14 +26,6 @@
 
 enum { CHANNEL_RESET = 2 };
 
-/* The first command from item[i] on that is for the tile; NULL: none. */
-static const struct command *next_of(const struct command_list *l, int *i,
-                                     uint32_t tile) {
-  while (*i < l->count && tile_of(&l->item[*i]) != tile)
-    ++*i;
-  return *i < l->count ? &l->item[(*i)++] : NULL;
-}
-
 static bool equal(const struct command *a, const struct command *b) {
   return a->kind == b->kind && a->address == b->address && a->mask == b->mask &&
          a->value == b->value && a->count == b->count &&
@@ -41,15 +33,13 @@ static bool equal(const struct command *a, const struct command *b) {
           memcmp(a->words, b->words, a->count * sizeof *a->words) == 0);
 }
 
-static bool agree(const struct command_list *a, const struct command_list *b,
+static bool agree(const struct by_tile *a, const struct by_tile *b,
                   uint32_t tile) {
-  for (int i = 0, k = 0;;) {
-    const struct command *x = next_of(a, &i, tile), *y = next_of(b, &k, tile);
-    if (!x || !y)
-      return x == y;
-    if (!equal(x, y))
+  int i = a->first[tile], k = b->first[tile];
+  for (; i >= 0 && k >= 0; i = a->next[i], k = b->next[k])
+    if (!equal(&a->list->item[i], &b->list->item[k]))
       return false;
-  }
+  return i == k;
 }
 
 /* What becomes of a tile. */
@@ -57,18 +47,15 @@ struct marks {
   bool used[TILES], kept[TILES];
 };
 
-static void mark(struct marks *m, const struct command_list *const from[],
-                 int count, const struct command_list *to) {
+static void mark(struct marks *m, const struct by_tile *const from[], int count,
+                 const struct by_tile *to) {
   memset(m, 0, sizeof *m);
-  for (int i = 0; i <= count; i++) {
-    const struct command_list *l = i < count ? from[i] : to;
-    for (int k = 0; k < l->count; k++)
-      m->used[tile_of(&l->item[k])] = true;
-  }
   for (uint32_t tile = 0; tile < TILES; tile++) {
-    m->kept[tile] = m->used[tile];
-    for (int i = 0; i < count && m->kept[tile]; i++)
-      m->kept[tile] = agree(from[i], to, tile);
+    m->used[tile] = m->kept[tile] = to->first[tile] >= 0;
+    for (int i = 0; i < count; i++) {
+      m->used[tile] |= from[i]->first[tile] >= 0;
+      m->kept[tile] = m->kept[tile] && agree(from[i], to, tile);
+    }
   }
 }
 
@@ -91,12 +78,12 @@ enum { MEM_GROUPS = 2 };
 
 /* A change on its way. */
 struct change {
-  struct marks marks, last; /* last: all that `to` has */
+  struct marks marks;
   struct switches switches;
   struct broadcast cores, mems[MEM_GROUPS]; /* the sender's comes last */
   const struct command_list *const *from;
   int count;
-  const struct command_list *to;
+  const struct by_tile *to;
   struct command_list *out;
   uint32_t bring_bd;
 };
@@ -158,7 +145,7 @@ static void stop_tile(const struct change *x, uint32_t tile) {
       reset_bringer(x);
     return;
   case TILE_CORE:
-    if (!x->last.used[tile])
+    if (x->to->first[tile] < 0)
       stop_core(tile << 20, x->out);
     return;
   }
@@ -214,7 +201,7 @@ static bool can_bring(const struct change *x) {
   for (int i = 0; i < x->count; i++)
     if (!holds(x->from[i], &mux))
       return false;
-  return holds(x->to, &mux) &&
+  return holds(x->to->list, &mux) &&
          switch_free(w, up,
                      switch_on | (uint32_t)port_slave(TILE_SHIM, PORT_SOUTH,
                                                       bring_south)) &&
@@ -336,8 +323,8 @@ static void write_command(const struct change *x, const struct command *c) {
 }
 
 static void write_rest(const struct change *x, bool last) {
-  for (int i = 0; i < x->to->count; i++) {
-    const struct command *c = &x->to->item[i];
+  for (int i = 0; i < x->to->list->count; i++) {
+    const struct command *c = &x->to->list->item[i];
     if (!x->marks.kept[tile_of(c)] && !broadcast_has(&x->cores, c) &&
         !broadcast_has(&x->mems[0], c) && !broadcast_has(&x->mems[1], c) &&
         comes_last(x, c) == last)
@@ -452,14 +439,18 @@ static void pick_descriptors(struct change *x) {
 void change_write(const struct command_list *const from[], int count,
                   const struct command_list *to, struct command_list *out,
                   struct change_data *data) {
-  struct change *x = arena_alloc(out->arena, sizeof *x);
-  *x = (struct change){.from = from, .count = count, .to = to, .out = out};
+  struct arena *a = out->arena;
+  struct change *x = arena_alloc(a, sizeof *x);
+  const struct by_tile **before = arena_array(a, (size_t)count, sizeof *before);
+  for (int i = 0; i < count; i++)
+    before[i] = by_tile(a, from[i]);
+  *x = (struct change){
+      .from = from, .count = count, .to = by_tile(a, to), .out = out};
   if (data)
     *data = (struct change_data){NULL, 0};
-  mark(&x->last, &to, 0, to);
-  mark(&x->marks, from, count, to);
+  mark(&x->marks, before, count, x->to);
   x->switches = switches_read(from, count, to, out);
-  broadcast_find(&x->cores, TILE_CORE, to, x->marks.kept, &x->switches, 0);
+  broadcast_find(&x->cores, TILE_CORE, x->to, x->marks.kept, &x->switches, 0);
   find_mems(x);
   pick_descriptors(x);
   if (sends(x))

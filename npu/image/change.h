@@ -26,6 +26,14 @@ static inline enum tile_kind kind_of(uint32_t tile) {
   return tile_kind((int)(tile & 31));
 }
 
+/* ---- by_tile.c: a list's commands, tile by tile ---- */
+struct by_tile {
+  const struct command_list *list;
+  int first[TILES]; /* the tile's first command in it; -1: none */
+  int *next;        /* for each, the next one of its tile; -1: none */
+};
+struct by_tile *by_tile(struct arena *, const struct command_list *);
+
 /* ---- switch.c: stream switches, as configurations leave them ---- */
 enum { SWITCH_WORDS = 0x100 }; /* masters, slaves, slots */
 enum { SWITCH_VALUES = 3 };
@@ -125,7 +133,7 @@ struct broadcast {
  * writes are not dearer, or no lane is free.  `used`: of the channel's last
  * descriptors. */
 void broadcast_find(struct broadcast *, enum tile_kind,
-                    const struct command_list *to, const bool kept[TILES],
+                    const struct by_tile *to, const bool kept[TILES],
                     const struct switches *, int used);
 /* Whether the stream does what the command of `to` says. */
 bool broadcast_has(const struct broadcast *, const struct command *);
