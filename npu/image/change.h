@@ -35,7 +35,9 @@ struct by_tile {
 struct by_tile *by_tile(struct arena *, const struct command_list *);
 
 /* ---- switch.c: stream switches, as configurations leave them ---- */
-enum { SWITCH_WORDS = 0x100 }; /* masters, slaves, slots */
+/* Masters, slaves, and slots, four for a slave; of many switches only
+ * few are used. */
+enum { SWITCH_PARTS = 4, SWITCH_PART_WORDS = 0x40 };
 enum { SWITCH_VALUES = 3 };
 static const uint32_t switch_on = 1u << 31;
 
@@ -52,7 +54,8 @@ struct switch_word {
 };
 struct switches {
   int lists;
-  struct switch_word **word; /* of a tile, once somebody asks for one */
+  /* A tile's part, once somebody asks for a word of it. */
+  struct switch_word *(*part)[SWITCH_PARTS];
   struct command_list *out;
 };
 struct switches switches_read(const struct command_list *const from[],

@@ -9,8 +9,6 @@
  */
 #include "change.h"
 
-enum { MASTER_WORDS = 0x40 };
-
 /* Where the masters of a kind of tile lie, slaves 0x100 behind them. */
 static uint32_t masters_of(enum tile_kind kind, uint32_t *count) {
   switch (kind) {
@@ -30,10 +28,12 @@ static uint32_t masters_of(enum tile_kind kind, uint32_t *count) {
   return 0;
 }
 
-static struct switch_word *words_of(const struct switches *w, uint32_t tile) {
-  if (!w->word[tile])
-    w->word[tile] = arena_array(w->out->arena, SWITCH_WORDS, sizeof **w->word);
-  return w->word[tile];
+static struct switch_word *word_of(const struct switches *w, uint32_t tile,
+                                   uint32_t index) {
+  struct switch_word **part = &w->part[tile][index / SWITCH_PART_WORDS];
+  if (!*part)
+    *part = arena_array(w->out->arena, SWITCH_PART_WORDS, sizeof **part);
+  return &(*part)[index % SWITCH_PART_WORDS];
 }
 
 struct switch_word *switch_find(const struct switches *w, uint32_t address,
@@ -41,10 +41,10 @@ struct switch_word *switch_find(const struct switches *w, uint32_t address,
   uint32_t offset = address & 0xFFFFF, masters,
            first = masters_of(kind_of(address >> 20), &masters),
            index = (offset - first) / 4;
-  if (!masters || offset < first || index >= SWITCH_WORDS)
+  if (!masters || offset < first || index >= SWITCH_PARTS * SWITCH_PART_WORDS)
     return NULL;
   *master = index < masters;
-  return &words_of(w, address >> 20)[index];
+  return word_of(w, address >> 20, index);
 }
 
 static void add_value(struct switch_word *x, uint32_t value) {
@@ -79,7 +79,7 @@ static void read_list(const struct switches *w, int list,
 struct switches switches_read(const struct command_list *const from[],
                               int count, const struct command_list *to,
                               struct command_list *out) {
-  struct switches w = {count, arena_array(out->arena, TILES, sizeof *w.word),
+  struct switches w = {count, arena_array(out->arena, TILES, sizeof *w.part),
                        out};
   for (int i = 0; i <= count; i++)
     read_list(&w, i, i < count ? from[i] : to);
@@ -127,7 +127,7 @@ uint32_t switch_slave(int column, int row, enum port port, int channel) {
   uint32_t count, at = masters_of(tile_kind(row), &count);
   int i = port_slave(tile_kind(row), port, channel);
   assert(i >= 0);
-  return tile_address(column, row, at + 4 * (MASTER_WORDS + (uint32_t)i));
+  return tile_address(column, row, at + 4 * (SWITCH_PART_WORDS + (uint32_t)i));
 }
 
 bool switch_free(const struct switches *w, uint32_t address, uint32_t value) {
@@ -156,7 +156,7 @@ bool switch_followed(const struct switches *w, int column, int row,
       value = switch_on | (uint32_t)port_slave(tile_kind(row), from, channel);
   for (uint32_t i = 0; i < masters; i++)
     if (tile_address(column, row, first + 4 * i) != but &&
-        may_be(&words_of(w, tile_at(column, row))[i], value))
+        may_be(word_of(w, tile_at(column, row), i), value))
       return true;
   return false;
 }
@@ -186,8 +186,8 @@ void switch_cut(const struct switches *w, uint32_t master) {
 void switch_restore(const struct switches *w) {
   for (uint32_t tile = TILES; tile-- > 0;) {
     uint32_t masters, first = masters_of(kind_of(tile), &masters);
-    for (uint32_t i = masters; w->word[tile] && i-- > 0;) {
-      struct switch_word *x = &w->word[tile][i];
+    for (uint32_t i = masters; w->part[tile][0] && i-- > 0;) {
+      struct switch_word *x = word_of(w, tile, i);
       if (x->lent)
         switch_write(w, tile << 20 | (first + 4 * i),
                      x->wanted ? x->target : 0);
