@@ -155,8 +155,16 @@ static void set_shim(const struct device *device, int column,
                        (uint32_t)DESIGN_TOKEN_ID << 8);
 }
 
+/* About: a core's program, its channels' resets, and the way to it. */
+static int commands_of(const struct design *x) {
+  enum { FOR_CORE = 24 };
+  return x->lock_count + x->bd_count + x->start_count + 2 * x->route_count +
+         FOR_CORE * x->core_count;
+}
+
 bool emit_configuration(const struct design *x, struct command_list *l,
                         struct diag *d) {
+  command_expect(l, commands_of(x));
   if (!load_cores(x, l, d))
     return false;
   set_locks(x, l);

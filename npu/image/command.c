@@ -10,13 +10,20 @@ struct command_list *command_list(struct arena *a) {
   return l;
 }
 
+static void grow(struct command_list *l, int capacity) {
+  l->item = arena_copy(l->arena, l->item, (size_t)l->count, (size_t)capacity,
+                       sizeof *l->item);
+  l->capacity = capacity;
+}
+
+void command_expect(struct command_list *l, int more) {
+  if (l->capacity - l->count < more)
+    grow(l, l->count + more);
+}
+
 static struct command *append(struct command_list *l, enum command_kind kind) {
-  if (l->count == l->capacity) {
-    int capacity = l->capacity ? 2 * l->capacity : 64;
-    l->item = arena_copy(l->arena, l->item, (size_t)l->count, (size_t)capacity,
-                         sizeof *l->item);
-    l->capacity = capacity;
-  }
+  if (l->count == l->capacity)
+    grow(l, l->capacity ? 2 * l->capacity : 64);
   assert(l->count < l->capacity);
   struct command *c = &l->item[l->count++];
   *c = (struct command){.kind = kind};

@@ -52,6 +52,8 @@ struct command_list {
 };
 /* Emitters grow the list; block words are copied into the list's arena. */
 struct command_list *command_list(struct arena *);
+/* The list grows by about `more`. */
+void command_expect(struct command_list *, int more);
 void command_write(struct command_list *, uint32_t address, uint32_t value);
 void command_mask_write(struct command_list *, uint32_t address, uint32_t mask,
                         uint32_t value);
