@@ -60,6 +60,16 @@ void text_append(struct text *t, const char *bytes, size_t length) {
   t->data[t->length] = 0;
 }
 
+void text_take(struct text *to, struct text *from) {
+  if (!to->data) {
+    *to = *from;
+    *from = (struct text){0};
+    return;
+  }
+  text_append(to, text_string(from), from->length);
+  text_free(from);
+}
+
 void text_puts(struct text *t, const char *s) { text_append(t, s, strlen(s)); }
 
 const char *text_string(const struct text *t) { return t->data ? t->data : ""; }

@@ -122,7 +122,7 @@ bool cdo_write(const struct command_list *l, struct text *out, struct diag *d) {
     bytes_set_u32(t.data + 4 * i, header[i]);
   bytes_set_u32(t.data + 16, bytes_checksum(t.data, HEADER_WORDS - 1));
   if (good)
-    text_append(out, t.data, t.length);
+    text_take(out, &t);
   text_free(&t);
   return good;
 }

@@ -121,7 +121,7 @@ bool txn_write(const struct command_list *l, const struct device *dev,
   bytes_set_u32(t.data + 8, (uint32_t)l->count);
   bytes_set_u32(t.data + 12, (uint32_t)t.length);
   if (good)
-    text_append(out, t.data, t.length);
+    text_take(out, &t);
   text_free(&t);
   return good;
 }

@@ -325,8 +325,7 @@ bool xclbin_write(const struct xclbin_info *info, const void *pdi,
   uuid_of(&t, uuid);
   memcpy(t.data + AT_UNIQUE_ID, uuid + 8, 8);
   memcpy(t.data + AT_UUID, uuid_is_zero(info->uuid) ? uuid : info->uuid, 16);
-  text_append(out, t.data, t.length);
-  text_free(&t);
+  text_take(out, &t);
   return true;
 }
 

@@ -76,7 +76,17 @@ static void test_text_and_files(void) {
     text_append(&single, "x", 1);
     CHECK(single.length < single.capacity && !single.data[i + 1]);
   }
-  text_free(&single);
+  struct text taken = {0}, nothing = {0};
+  text_take(&taken, &nothing);
+  CHECK(taken.length == 0);
+  text_take(&taken, &single);
+  CHECK(taken.length == 5000 && !single.data);
+  text_puts(&single, "y");
+  text_take(&taken, &single);
+  text_take(&taken, &nothing);
+  CHECK(taken.length == 5001 && !single.length);
+  CHECK(strcmp(taken.data + 4999, "xy") == 0);
+  text_free(&taken);
   char path[] = "/tmp/base_testXXXXXX";
   int fd = mkstemp(path);
   CHECK(fd >= 0);
