@@ -1,4 +1,5 @@
 /* device.c -- the devices that there are, by name. */
+#include "array.h"
 #include "parts.h"
 
 #include <string.h>
@@ -15,7 +16,7 @@ enum { DEVICES = sizeof device / sizeof *device };
 
 /* Words for silicon: the models of device.def, and "auto". */
 static bool wants_silicon(const char *name) {
-  return strcmp(name, "auto") == 0 || (strncmp(name, "npu", 3) == 0 && name[3]);
+  return strcmp(name, "auto") == 0 || device_find(name);
 }
 
 /* The first one that is there; else *d says why the first one is not. */

@@ -599,6 +599,9 @@ static void test_trace(void) {
   CHECK(strcmp(stderr_of(&w, "toaster"),
                "nputeir: there is no device 'toaster'; devices are auto, npu, "
                "xrt, sim, host; the loops run on the CPU\n") == 0);
+  CHECK(strstr(stderr_of(&w, "npu:phoenix"), "there is no device"));
+  CHECK(strstr(stderr_of(&w, "npux"), "there is no device"));
+  CHECK(!strstr(stderr_of(&w, "npu4"), "there is no device"));
   struct diag absent = {0};
   if (!run_device_find("xrt", &absent)) {
     const char *said = stderr_of(&w, "xrt");
