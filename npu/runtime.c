@@ -11,6 +11,8 @@
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -294,10 +296,17 @@ static struct run *the_run(void) {
   return run;
 }
 
+/* This thread is in here, perhaps with locks.  A signal may come now whose
+ * handler has a nest: that keeps its loop, which waits for nothing. */
+static _Thread_local volatile sig_atomic_t inside
+    __attribute__((tls_model("initial-exec")));
+
 static void print_summary(void) {
+  inside = true;
   struct run *run = the_run();
   if (run)
     run_print_summary(run);
+  inside = false;
 }
 
 static bool says(const char *name, const char *word) {
@@ -387,8 +396,12 @@ EXPORT int nputeir_call_1(const char *teir, const char *options,
                           uint64_t tensor_count) {
   struct run_request request = {teir,        options, where,       value,
                                 value_count, tensor,  tensor_count};
+  if (inside)
+    return RUN_LOOP;
+  inside = true;
   int error = errno, status = call(&request);
   errno = error;
+  inside = false;
   return status;
 }
 
@@ -405,9 +418,13 @@ static void compare(int status) {
 }
 
 EXPORT void nputeir_compare_1(int status) {
+  if (inside)
+    return;
+  inside = true;
   int error = errno;
   compare(status);
   errno = error;
+  inside = false;
 }
 
 EXPORT const char *nputeir_version(void) { return NPUTEIR_VERSION; }

@@ -1,7 +1,8 @@
 /* low_memory_test.c -- little memory and small stacks under whole calls of the
  * library: an allocation that fails anywhere between the text and the simulated
  * array declines the call, leaves out as it was, and the next call works; a
- * thread with 64 KB of stack is enough.
+ * thread with 64 KB of stack is enough.  A signal that comes in an allocation's
+ * place, and whose handler has a nest of its own, waits for nothing.
  *
  * Without arguments some of the simulator's allocations fail, enough to meet
  * every stage; "all" tries each of them. */
@@ -10,6 +11,7 @@
 #include "nputeir-rt.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -17,6 +19,7 @@
 
 /* The linker puts these in front of the allocator. */
 static long allocations, failing; /* this one fails; 0: none */
+static bool signals;              /* or a signal comes, and it does not */
 void *__real_malloc(size_t);
 void *__real_calloc(size_t, size_t);
 void *__real_realloc(void *, size_t);
@@ -28,7 +31,13 @@ void *__wrap_realloc(void *, size_t);
 int __wrap_pthread_create(pthread_t *, const pthread_attr_t *,
                           void *(*)(void *), void *);
 
-static bool fails(void) { return ++allocations == failing; }
+static bool fails(void) {
+  if (++allocations != failing)
+    return false;
+  if (signals)
+    raise(SIGUSR1);
+  return !signals;
+}
 
 void *__wrap_malloc(size_t bytes) {
   return fails() ? NULL : __real_malloc(bytes);
@@ -81,6 +90,30 @@ static long run(const char *options, long n) {
 }
 
 static long run_on_main(const char *options, long n) { return run(options, n); }
+
+/* ---- a signal's handler with a nest ---- */
+
+static struct nest_work of_handler;
+static int handled;
+
+static void on_signal(int number) {
+  (void)number;
+  handled += !call(&of_handler, "device=host") || nest_right(&of_handler);
+}
+
+static long run_with_signal(const char *options, long n) {
+  enum { LONG_SECONDS = 100 };
+  make(&of_handler);
+  signal(SIGUSR1, on_signal);
+  signals = true;
+  alarm(LONG_SECONDS);
+  long count = run(options, n);
+  alarm(0);
+  CHECK(handled == (n > 0));
+  CHECK(call(&of_handler, options) && nest_right(&of_handler));
+  nest_free(&of_handler);
+  return count;
+}
 
 /* ---- on a small stack ---- */
 
@@ -156,5 +189,7 @@ int main(int argc, char **argv) {
   test_each(run_on_small_stack, "device=host", most / 2);
   test_each(run_on_main, "device=sim", most);
   test_each(run_on_small_stack, "device=sim", most / 4);
+  test_each(run_with_signal, "device=host", most);
+  test_each(run_with_signal, "device=sim", most / 2);
   return check_result();
 }
