@@ -267,7 +267,7 @@ bool Joins::findRemainder(int L, int Before, ArrayRef<Address> All) {
   const SCEVAddRecExpr *Old = counter(*Loops[Before], End, Is);
   const SCEVAddRecExpr *New = counter(*Loops[L], End, Is);
   int64_t Long = stepOf(Old, SE), Short = stepOf(New, SE);
-  if (!Long || !Short || Long == INT64_MIN || Long % Short || Long / Short < 1)
+  if (!Long || !Short || Long % Short || Long / Short < 1)
     return false;
   Remainder R = {Before, Long / Short, nullptr};
   const SCEV *Done = R.Distance =
