@@ -91,6 +91,8 @@ static const struct run_plan *compile(struct arena *a, const char *device,
   plan->columns = 1;
   plan->txn = plan;
   plan->txn_bytes = sizeof *plan;
+  plan->lost_seconds = fake.lost_seconds;
+  plan->saved_seconds = fake.saved_seconds;
   return plan;
 }
 

@@ -14,6 +14,7 @@ struct fake {
   int64_t gap;                  /* bytes behind every row of a buffer; 0: 8 */
   int split;  /* layouts are cut into blocks of this extent; 0: not */
   int copies; /* of each buffer; 0: one */
+  double lost_seconds, saved_seconds; /* of the plan */
   int compiles, opens, launches;
   int loads, unloads; /* of configurations, one for every triple of types */
   int fail_launch;    /* this launch fails (from 1); 0: none */
