@@ -59,9 +59,14 @@ static int64_t allowed(void) {
   return n;
 }
 
+/* This thread has started others.  A signal may come whose handler has a nest,
+ * while it is within the C library and holds locks there. */
+static _Thread_local volatile sig_atomic_t inside
+    __attribute__((tls_model("initial-exec")));
+
 /* errno stays as it was, as loops leave it. */
 EXPORT int64_t nputeir_threads_1(int64_t most) {
-  if (most < 2 || (omp_in_parallel && omp_in_parallel()))
+  if (most < 2 || inside || (omp_in_parallel && omp_in_parallel()))
     return 1;
   int error = errno;
   int64_t n = allowed();
@@ -106,6 +111,7 @@ EXPORT void nputeir_parallel_1(void (*body)(void *, int64_t, int64_t),
     share[i] = (struct share){body, context, i, parts, .started = false};
   /* What is on this stack must not go before the threads do. */
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+  inside = true;
   start(share, shares);
   body(context, 0, parts);
   for (int64_t i = 1; i < shares; i++)
@@ -116,6 +122,7 @@ EXPORT void nputeir_parallel_1(void (*body)(void *, int64_t, int64_t),
   for (int64_t i = 1; i < shares; i++)
     if (share[i].started)
       pthread_join(share[i].thread, NULL);
+  inside = false;
   pthread_setcancelstate(cancel, NULL);
   errno = error;
 }

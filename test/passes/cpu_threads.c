@@ -1,9 +1,12 @@
 /* cpu_threads.c -- products in parts give the bits that one thread gives: of
  * all kinds of code for the processor, on 1 to 5 threads, in a child of a
- * process that has had threads, and not in parts inside a parallel region.
+ * process that has had threads, in a thread with the smallest stack, and not in
+ * parts inside a parallel region or another part.
  * With COUNTED the program has its own nputeir_parallel_1, which computes the
  * parts from the last to the first and says how many there were; with an
  * argument, there are fewer products. */
+#include <limits.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +15,8 @@
 #include <unistd.h>
 
 int64_t nputeir_threads_1(int64_t most);
+void nputeir_parallel_1(void (*body)(void *, int64_t, int64_t), void *context,
+                        int64_t parts);
 
 typedef void product(const long *s, const float *restrict a,
                      const float *restrict b, float *restrict c);
@@ -146,6 +151,31 @@ static void check_fork(void) {
   }
 }
 
+static void *compare_two(void *unused) {
+  compare(0, "2");
+  return unused;
+}
+
+static void check_small_stack(void) {
+  pthread_t thread;
+  pthread_attr_t attr;
+  pthread_attr_init(&attr);
+  if (pthread_attr_setstacksize(&attr, PTHREAD_STACK_MIN) != 0 ||
+      pthread_create(&thread, &attr, compare_two, NULL) != 0 ||
+      pthread_join(thread, NULL) != 0) {
+    printf("no thread with a small stack\n");
+    failures++;
+  }
+  pthread_attr_destroy(&attr);
+}
+
+/* As a signal's handler may, while the thread waits for others. */
+static void count_within(void *threads, int64_t part, int64_t parts) {
+  (void)parts;
+  if (part == 0)
+    *(int64_t *)threads = nputeir_threads_1(10);
+}
+
 static void check_counts(void) {
 #ifdef COUNTED
   for (int i = 0; i < PRODUCTS; i++) {
@@ -169,9 +199,14 @@ static void check_counts(void) {
   int none = (int)nputeir_threads_1(10);
   unsetenv("NPUTEIR_THREADS");
   int unset = (int)nputeir_threads_1(10);
+  int64_t within = 0;
+  setenv("NPUTEIR_THREADS", "3", 1);
+  nputeir_parallel_1(count_within, &within, 2);
+  int after = (int)nputeir_threads_1(10);
   if (many != 3 || few != 2 || inside != 1 || all < 1 || none != 1 ||
-      unset != 1) {
-    printf("threads: %d %d %d %d %d %d\n", many, few, inside, all, none, unset);
+      unset != 1 || within != 1 || after != 3) {
+    printf("threads: %d %d %d %d %d %d %d %d\n", many, few, inside, all, none,
+           unset, (int)within, after);
     failures++;
   }
 #endif
@@ -194,6 +229,8 @@ int main(int argc, char **argv) {
       compare(i, counts[n]);
   check_counts();
   check_fork();
+  if (argc == 1) /* instruments want some for themselves */
+    check_small_stack();
   free(a);
   free(b);
   free(c);
