@@ -333,6 +333,11 @@ static bool fill_both(struct builder *m, const struct phases *x,
                       const struct channel *c, struct bd bd[2], int *repeat) {
   const struct tile_program *p = m->design->program;
   struct shim_walk w;
+  if (map_fills(p) &&
+      map_ends_apart(p, IN1, design_buffer_steps(p, IN1), false))
+    return diag_error(m->diag, loc_none(),
+                      "%s: its steps of k do not lie one behind the other",
+                      c->name);
   for (int i = 0; i < 2; i++) {
     struct half half = half_of(p, i);
     bd[i] = empty_bd(p->device);

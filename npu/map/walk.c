@@ -189,7 +189,7 @@ static bool list_runs(const struct array *s, const struct map_blocking *b,
   struct map_stream words;
   bool uneven = b->last_k && tensor < OUT,
        apart = uneven && map_ends_apart(p, tensor, steps, group);
-  if (apart && tensor == IN0 && !panel->chunks)
+  if (apart && (tensor == IN0 ? !panel->chunks : map_fills(p)))
     return false;
   if (apart)
     add_run(x, map_buffers_k(p, steps) - 1,
