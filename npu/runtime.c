@@ -4,14 +4,13 @@
 #include "nputeir-rt.h"
 
 #include "emit.h"
+#include "guard.h"
 #include "npu.h"
 #include "run.h"
 #include "seconds.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -296,17 +295,14 @@ static struct run *the_run(void) {
   return run;
 }
 
-/* This thread is in here, perhaps with locks.  A signal may come now whose
- * handler has a nest: that keeps its loop, which waits for nothing. */
-static _Thread_local volatile sig_atomic_t inside
-    __attribute__((tls_model("initial-exec")));
-
 static void print_summary(void) {
-  inside = true;
+  struct guard g;
+  if (!guard_enter(&g))
+    return;
   struct run *run = the_run();
   if (run)
     run_print_summary(run);
-  inside = false;
+  guard_leave(&g);
 }
 
 static bool says(const char *name, const char *word) {
@@ -389,19 +385,17 @@ static int call(const struct run_request *request) {
   return report.verify ? wait_for_loop(report.verify) : DONE;
 }
 
-/* A loop leaves errno alone, and so does what stands for it. */
 EXPORT int nputeir_call_1(const char *teir, const char *options,
                           const char *where, const int64_t *value,
                           uint64_t value_count, void *const *tensor,
                           uint64_t tensor_count) {
   struct run_request request = {teir,        options, where,       value,
                                 value_count, tensor,  tensor_count};
-  if (inside)
+  struct guard g;
+  if (!guard_enter(&g))
     return RUN_LOOP;
-  inside = true;
-  int error = errno, status = call(&request);
-  errno = error;
-  inside = false;
+  int status = call(&request);
+  guard_leave(&g);
   return status;
 }
 
@@ -418,13 +412,11 @@ static void compare(int status) {
 }
 
 EXPORT void nputeir_compare_1(int status) {
-  if (inside)
+  struct guard g;
+  if (!guard_enter(&g))
     return;
-  inside = true;
-  int error = errno;
   compare(status);
-  errno = error;
-  inside = false;
+  guard_leave(&g);
 }
 
 EXPORT const char *nputeir_version(void) { return NPUTEIR_VERSION; }

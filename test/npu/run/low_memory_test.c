@@ -1,8 +1,9 @@
 /* low_memory_test.c -- little memory and small stacks under whole calls of the
  * library: an allocation that fails anywhere between the text and the simulated
  * array declines the call, leaves out as it was, and the next call works; a
- * thread with 64 KB of stack is enough.  A signal that comes in an allocation's
- * place, and whose handler has a nest of its own, waits for nothing.
+ * thread with 64 KB of stack is enough.  In the place of an allocation other
+ * things happen that may leave locks behind: a signal whose handler has a nest
+ * of its own, a fork in another thread, the thread's end.
  *
  * Without arguments some of the simulator's allocations fail, enough to meet
  * every stage; "all" tries each of them. */
@@ -19,7 +20,7 @@
 
 /* The linker puts these in front of the allocator. */
 static long allocations, failing; /* this one fails; 0: none */
-static bool signals;              /* or a signal comes, and it does not */
+static void (*meanwhile)(void);   /* or this happens, and it does not */
 void *__real_malloc(size_t);
 void *__real_calloc(size_t, size_t);
 void *__real_realloc(void *, size_t);
@@ -34,9 +35,9 @@ int __wrap_pthread_create(pthread_t *, const pthread_attr_t *,
 static bool fails(void) {
   if (++allocations != failing)
     return false;
-  if (signals)
-    raise(SIGUSR1);
-  return !signals;
+  if (meanwhile)
+    meanwhile();
+  return !meanwhile;
 }
 
 void *__wrap_malloc(size_t bytes) {
@@ -91,27 +92,87 @@ static long run(const char *options, long n) {
 
 static long run_on_main(const char *options, long n) { return run(options, n); }
 
-/* ---- a signal's handler with a nest ---- */
+/* ---- what may leave locks behind ---- */
 
-static struct nest_work of_handler;
-static int handled;
+enum { LONG_SECONDS = 100 };
+static struct nest_work other; /* of a handler, or of a child */
+static int times;
+
+static bool other_is_right(void) {
+  return !call(&other, "device=host") || nest_right(&other);
+}
 
 static void on_signal(int number) {
   (void)number;
-  handled += !call(&of_handler, "device=host") || nest_right(&of_handler);
+  times += other_is_right();
+}
+
+static void raise_signal(void) { raise(SIGUSR1); }
+
+static void *fork_child(void *unused) {
+  int status = 1;
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(LONG_SECONDS);
+    _exit(!other_is_right());
+  }
+  times += waitpid(child, &status, 0) == child && status == 0;
+  return unused;
+}
+
+static void fork_elsewhere(void) {
+  pthread_t thread;
+  CHECK(__real_pthread_create(&thread, NULL, fork_child, NULL) == 0);
+  pthread_join(thread, NULL);
+}
+
+static long run_with(void (*happens)(void), const char *options, long n) {
+  make(&other);
+  signal(SIGUSR1, on_signal);
+  meanwhile = happens;
+  alarm(LONG_SECONDS);
+  long count = run(options, n);
+  CHECK(times == (n > 0));
+  CHECK(call(&other, options) && nest_right(&other));
+  alarm(0);
+  nest_free(&other);
+  return count;
 }
 
 static long run_with_signal(const char *options, long n) {
-  enum { LONG_SECONDS = 100 };
-  make(&of_handler);
-  signal(SIGUSR1, on_signal);
-  signals = true;
+  return run_with(raise_signal, options, n);
+}
+
+static long run_with_fork(const char *options, long n) {
+  return run_with(fork_elsewhere, options, n);
+}
+
+static void end_thread(void) { pthread_cancel(pthread_self()); }
+
+static void *call_other(void *options) {
+  int type;
+  pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+  call(&other, options);
+  return NULL;
+}
+
+/* A loop may end with its thread anywhere. */
+static long run_with_cancel(const char *options, long n) {
+  pthread_t thread;
+  void *result;
+  make(&other);
+  meanwhile = end_thread;
+  allocations = 0;
+  failing = n;
   alarm(LONG_SECONDS);
-  long count = run(options, n);
+  CHECK(__real_pthread_create(&thread, NULL, call_other, (void *)options) == 0);
+  pthread_join(thread, &result);
+  long count = allocations;
+  CHECK((result == PTHREAD_CANCELED) == (n > 0));
+  nest_free(&other);
+  failing = 0;
+  run(options, 0);
   alarm(0);
-  CHECK(handled == (n > 0));
-  CHECK(call(&of_handler, options) && nest_right(&of_handler));
-  nest_free(&of_handler);
   return count;
 }
 
@@ -191,5 +252,9 @@ int main(int argc, char **argv) {
   test_each(run_on_small_stack, "device=sim", most / 4);
   test_each(run_with_signal, "device=host", most);
   test_each(run_with_signal, "device=sim", most / 2);
+  test_each(run_with_fork, "device=host", most);
+  test_each(run_with_fork, "device=sim", most / 2);
+  test_each(run_with_cancel, "device=host", most);
+  test_each(run_with_cancel, "device=sim", most / 2);
   return check_result();
 }
