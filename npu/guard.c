@@ -1,9 +1,9 @@
 /* guard.c -- see guard.h. */
 #include "guard.h"
+#include "signals.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #if __has_include(<sys/single_threaded.h>)
 #include <sys/single_threaded.h>
 #define SINGLE __libc_single_threaded
@@ -46,4 +46,5 @@ void guard_leave(const struct guard *g) {
   inside = false;
   pthread_setcancelstate(g->cancel, NULL);
   pthread_setcanceltype(g->type, NULL); /* the thread may end here */
+  signals_let();                        /* or go on elsewhere */
 }

@@ -8,6 +8,7 @@
 #include "npu.h"
 #include "run.h"
 #include "seconds.h"
+#include "signals.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -287,6 +288,7 @@ static struct run *the_run(void) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   static _Atomic(struct run *) run;
   if (!run) {
+    signals_hold(); /* until the call ends */
     pthread_mutex_lock(&lock);
     if (!run)
       run = run_open(&compiler);
@@ -316,6 +318,7 @@ __attribute__((constructor)) static void watch_exit(void) {
       !says("NPUTEIR_PROFILE", NULL))
     return;
   struct run *run = the_run();
+  signals_let();
   if (run && run_has_summary(run))
     atexit(print_summary);
 }

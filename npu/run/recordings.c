@@ -17,8 +17,8 @@
 #include "parts.h"
 #include "profile.h"
 #include "seconds.h"
+#include "signals.h"
 
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,14 +36,6 @@ static void interrupt(int number) {
   signal(number, SIG_DFL); /* the second one ends the process */
   if (!recording)
     raise(number);
-}
-
-static void watch_interrupt(void) {
-  struct sigaction now, act;
-  memset(&act, 0, sizeof act);
-  act.sa_handler = interrupt;
-  if (sigaction(SIGINT, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
-    sigaction(SIGINT, &act, NULL);
 }
 
 struct recordings {
@@ -146,7 +138,7 @@ struct recordings *recordings_open(const char *folder) {
   r->folder = strdup(folder);
   r->profile = profile_open();
   if (r->folder && r->profile) {
-    watch_interrupt();
+    signals_interrupt(interrupt);
     return r;
   }
   recordings_close(r);

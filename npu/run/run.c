@@ -1,6 +1,7 @@
 /* run.c -- one call of a replaced nest, step by step. */
 #include "parts.h"
 #include "seconds.h"
+#include "signals.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -443,6 +444,7 @@ static bool nothing_to_do(struct run *r, const struct run_request *q) {
   int no_npu = r->no_npu;
   if (no_npu < 0) {
     struct diag d = {0};
+    signals_hold(); /* until the call ends */
     no_npu = !run_device_find("auto", &d);
     int unknown = -1;
     if (atomic_compare_exchange_strong(&r->no_npu, &unknown, no_npu) &&

@@ -8,8 +8,7 @@
  */
 #define _GNU_SOURCE
 #include "parts.h"
-
-#include <signal.h>
+#include "signals.h"
 
 enum { NEEDED = 512 << 10, OWN = 1 << 20 };
 
@@ -51,15 +50,15 @@ static void *do_errand(void *with) {
 /* Signals are for the program's threads. */
 static bool start(pthread_t *thread, const pthread_attr_t *attr,
                   struct errand *e) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  sigset_t others = signals_of_others(), before;
+  pthread_sigmask(SIG_BLOCK, &others, &before);
   bool good = pthread_create(thread, attr, do_errand, e) == 0;
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   return good;
 }
 
 bool stack_run(void (*work)(void *), void *with) {
+  signals_hold(); /* until the call ends */
   if (bytes_left() >= NEEDED) {
     work(with);
     return true;

@@ -7,10 +7,12 @@
  * argument, there are fewer products. */
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -151,6 +153,37 @@ static void check_fork(void) {
   }
 }
 
+/* Memory that is there when a handler has seen to it, page by page, in threads
+ * of the library, too. */
+enum { PAGE = 4096 };
+static volatile sig_atomic_t pages;
+
+static void give_page(int number, siginfo_t *info, void *unused) {
+  (void)number, (void)unused;
+  uintptr_t at = (uintptr_t)info->si_addr;
+  if (mprotect((void *)(at - at % PAGE), PAGE, PROT_READ | PROT_WRITE) != 0)
+    _exit(3);
+  pages++;
+}
+
+static void check_pages(void) {
+  struct sigaction give = {.sa_sigaction = give_page, .sa_flags = SA_SIGINFO};
+  struct sigaction before;
+  uintptr_t at = ((uintptr_t)a + PAGE - 1) / PAGE * PAGE;
+  size_t bytes = (size_t)(products[0].s[0] * products[0].s[2]) * sizeof *a;
+  float *one = compute(0, "1");
+  sigaction(SIGSEGV, &give, &before);
+  mprotect((void *)at, bytes / PAGE * PAGE, PROT_NONE);
+  float *two = compute(0, "2");
+  sigaction(SIGSEGV, &before, NULL);
+  if (!pages || memcmp(one, two, (size_t)out_size(products[0].s) * sizeof *c)) {
+    printf("%d pages were given to threads\n", (int)pages);
+    failures++;
+  }
+  free(one);
+  free(two);
+}
+
 static void *compare_two(void *unused) {
   compare(0, "2");
   return unused;
@@ -230,7 +263,7 @@ int main(int argc, char **argv) {
   check_counts();
   check_fork();
   if (argc == 1) /* instruments want some for themselves */
-    check_small_stack();
+    check_small_stack(), check_pages();
   free(a);
   free(b);
   free(c);

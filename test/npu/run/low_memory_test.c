@@ -12,6 +12,7 @@
 #include "nputeir-rt.h"
 
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,6 +134,8 @@ static long run_with(void (*happens)(void), const char *options, long n) {
   alarm(LONG_SECONDS);
   long count = run(options, n);
   CHECK(times == (n > 0));
+  nest_free(&other);
+  make(&other);
   CHECK(call(&other, options) && nest_right(&other));
   alarm(0);
   nest_free(&other);
@@ -145,6 +148,37 @@ static long run_with_signal(const char *options, long n) {
 
 static long run_with_fork(const char *options, long n) {
   return run_with(fork_elsewhere, options, n);
+}
+
+/* ---- a handler that leaves the loop ---- */
+
+static sigjmp_buf left;
+
+static void leave(int number) {
+  (void)number;
+  siglongjmp(left, 1);
+}
+
+/* It has to wait for the end of the call. */
+static long run_with_jump(const char *options, long n) {
+  make(&other);
+  signal(SIGUSR1, leave);
+  meanwhile = raise_signal;
+  allocations = 0;
+  failing = n;
+  alarm(LONG_SECONDS);
+  volatile bool jumped = false;
+  if (sigsetjmp(left, 1) == 0)
+    call(&other, options);
+  else
+    jumped = true;
+  long count = allocations;
+  failing = 0;
+  CHECK(jumped == (n > 0) && nest_right(&other));
+  nest_free(&other);
+  run(options, 0);
+  alarm(0);
+  return count;
 }
 
 static void end_thread(void) { pthread_cancel(pthread_self()); }
@@ -254,6 +288,8 @@ int main(int argc, char **argv) {
   test_each(run_with_signal, "device=sim", most / 2);
   test_each(run_with_fork, "device=host", most);
   test_each(run_with_fork, "device=sim", most / 2);
+  test_each(run_with_jump, "device=host", most);
+  test_each(run_with_jump, "device=sim", most / 2);
   test_each(run_with_cancel, "device=host", most);
   test_each(run_with_cancel, "device=sim", most / 2);
   return check_result();
