@@ -9,6 +9,7 @@
 #include "copied_inputs.h"
 #include "copy_loops.h"
 #include "search.h"
+#include "shared_variables.h"
 #include "split_nests.h"
 #include "versions.h"
 #include "worth.h"
@@ -240,6 +241,7 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &FAM) {
     if (!Own)
       Own = std::make_shared<Canonical>();
     Copy C(F);
+    markSharedVariables(F, C.function());
     Own->run(C.function());
     options Asked = O; // what must be replaced is, however small
     Asked.require |= Everywhere;

@@ -81,6 +81,90 @@ static void batched(PARAMETERS) {
       }
 }
 
+
+// What threads share: counters, of one thread that they are no race; a size
+// that one thread sets; rows that all count.
+
+static void shared_counters(PARAMETERS) {
+  int i, j, k;
+#pragma omp parallel for num_threads(1)
+  for (i = 0; i < M; i++)
+    for (k = 0; k < K; k++)
+      for (j = 0; j < N; j++)
+        C[i * N + j] += A[i * K + k] * B[k * N + j];
+}
+static void shared_counters_of_sums(PARAMETERS) {
+  int i, j = -1, k = -1;
+#pragma omp parallel for num_threads(1)
+  for (i = 0; i < M; i++)
+    for (j = 0; j < N; j++) {
+      int32_t s = 0;
+      for (k = 0; k < K; k++)
+        s += A[i * K + k] * B[k * N + j];
+      C[i * N + j] = s;
+    }
+  C[M * N] += j * 100 + k; /* what they end at */
+}
+static void set_by_one(PARAMETERS) {
+  int size = 0, j, k;
+#pragma omp parallel private(j, k)
+  {
+#pragma omp single
+    size = K;
+#pragma omp for
+    for (int i = 0; i < M; i++)
+      for (j = 0; j < N; j++) {
+        int32_t s = 0;
+        for (k = 0; k < size; k++)
+          s += A[i * K + k] * B[k * N + j];
+        C[i * N + j] = s;
+      }
+#pragma omp single
+    size = N;
+#pragma omp for
+    for (int i = 0; i < M; i++)
+      for (j = 0; j < size; j++)
+        for (k = 0; k < K; k++)
+          C[i * N + j] += A[i * K + k] * B[k * N + j];
+  }
+}
+static void counted_rows(PARAMETERS) {
+  int rows = 0, terms = 0;
+#pragma omp parallel for
+  for (int i = 0; i < M; i++) {
+    for (int j = 0; j < N; j++) {
+      int32_t s = 0;
+      for (int k = 0; k < K; k++)
+        s += A[i * K + k] * B[k * N + j];
+      C[i * N + j] = s;
+    }
+#pragma omp critical
+    {
+      rows++;
+      for (int j = 0; j < N; j++)
+        for (int k = 0; k < K; k++)
+          terms += A[i * K + k] * B[k * N + j];
+    }
+  }
+  C[M * N] += rows + 31 * terms;
+}
+static int *where; /* also a way to the size, which it changes */
+static void known_elsewhere(PARAMETERS) {
+  int size = K;
+  where = &size;
+#pragma omp parallel num_threads(1)
+  {
+#pragma omp for
+    LOOPS SUM
+#pragma omp for
+    for (int i = 0; i < M; i++)
+      for (int k = 0; k < size; k++) {
+        C[i] += A[i * K + k] * B[k];
+        *where = k > 3 ? k : size;
+      }
+  }
+}
+
 static const struct {
   const char *name;
   void (*run)(PARAMETERS);
@@ -94,7 +178,10 @@ static const struct {
     NAMED(only_simd), NAMED(collapsed_simd),
     NAMED(ivdep),     NAMED(nested),
     NAMED(reduced),   NAMED(nested_collapsed),
-    NAMED(constant),  NAMED(batched)};
+    NAMED(constant),  NAMED(batched),
+    NAMED(shared_counters), NAMED(shared_counters_of_sums),
+    NAMED(set_by_one), NAMED(counted_rows),
+    NAMED(known_elsewhere)};
 
 int main(void) {
   static const int size[][3] = {{1, 1, 1},   {3, 4, 5},   {8, 8, 8},
