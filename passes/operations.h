@@ -13,7 +13,7 @@ namespace nputeir {
 
 class Operations : protected NestBuilder {
   // Shared subexpressions are written out, so their number is bounded.
-  enum { DepthMax = 20, ExprMax = 2000 };
+  enum { DepthMax = 32, ExprMax = 2000 };
 
 protected:
   Operations(arena *A, IRNest &R) : NestBuilder(A, R) {}

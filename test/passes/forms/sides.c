@@ -3,8 +3,9 @@
 // RUN: env NPUTEIR_OPTIONS=cpu=off,min-macs=0 %verify -O1 %s
 // RUN: env NPUTEIR_OPTIONS=cpu=off,min-macs=0 %verify -O2 %s
 // RUN: env NPUTEIR_OPTIONS=cpu=off,min-macs=0 %verify -O3 %s
-// DONE: 77
+// DONE: 83
 #include "forms.h"
+#include <math.h>
 #define I for (int i = 0; i < M; i++)
 #define J for (int j = 0; j < N; j++)
 #define L for (int k = 0; k < K; k++)
@@ -115,6 +116,46 @@ INT_FORM(half_of_it) { // one side is no product of matrices
     else
       L s += A[i * K + k] * A[(k * k) % 60];
     C[i * N + j] = s;
+  }
+}
+#define ACTIVATE                                                               \
+  if (act >= 0) {                                                              \
+    if (x < 0 && act != 1)                                                     \
+      x = 0;                                                                   \
+    if (x > 1 && act == 1)                                                     \
+      x = 1;                                                                   \
+    if (x > 6 && act == 6)                                                     \
+      x = 6;                                                                   \
+    if (x < -1 && act == 1)                                                    \
+      x = -1;                                                                  \
+  }
+INT_FORM(layouts_and_activation) { // as in Tengine: one long expression
+  int t = K & 1, act = (N & 7) - 1;
+  const int32_t *bias = M & 1 ? C + 64 * 64 : 0;
+  I J { // expected-remark 2 {{mk,kn->mn}} expected-remark 2 {{mk,nk->mn}}
+    int s = 0, to = t ? j * M + i : i * N + j;
+    L s += A[i * K + k] * B[t ? j * K + k : k * N + j];
+    if (bias)
+      s += bias[j];
+    float x = s * 0.0625f;
+    ACTIVATE
+    int out = (int)round(x / 0.25f);
+    C[to] = out > 127 ? 127 : out < -127 ? -127 : out;
+  }
+}
+INT_FORM(activated_again) { // near miss: too long an expression
+  int t = K & 1, act = (N & 7) - 1;
+  I J { // expected-remark {{kept}}
+    int s = 0;
+    L s += A[i * K + k] * B[t ? j * K + k : k * N + j];
+    float x = s * 0.0625f;
+    ACTIVATE
+    x = x * 8 - 3;
+    ACTIVATE
+    x = x * 8 - 3;
+    ACTIVATE
+    int out = (int)round(x / 0.25f);
+    C[i * N + j] = out > 127 ? 127 : out < -127 ? -127 : out;
   }
 }
 INT_FORM(by_row) { // near miss: the condition changes in the nest
