@@ -210,7 +210,8 @@ int parser_scalar(struct parser *p, const char *name) {
   return i;
 }
 
-enum { DEPTH_MAX = 24 };
+/* Deeper than what the plugin describes (passes/operations.h). */
+enum { DEPTH_MAX = 48 };
 static const struct nest_expr *parse_sum(struct parser *p, int depth);
 
 static const struct nest_expr *parse_in(struct parser *p, enum dtype type,
