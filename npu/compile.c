@@ -260,7 +260,8 @@ static bool compile_like(const struct npu_means *by, struct arena *a,
   const char *why[TENSORS];
   memset(r, 0, sizeof *r);
   if (is_placed(work) ||
-      !map_choose_like(a, at, work, by->held->blocking, &r->blocking) ||
+      !map_choose_like(at, map_views(a, at->device, work), by->held->blocking,
+                       &r->blocking) ||
       r->blocking.predicted_cycles >= most_cycles)
     return false;
   for (int t = 0; t < TENSORS; t++)
@@ -370,20 +371,21 @@ static bool find_known(const struct npu_means *by, struct arena *a,
                        const struct platform *at, const struct teir *work,
                        const struct teir_problem *p, double most,
                        struct known *x) {
-  static const bool stay[TENSORS] = {true, true, true};
-  struct diag ignored = {0};
+  static const struct map_form in_place = {
+      .layout = {{.in_place = true}, {.in_place = true}, {.in_place = true}}};
   struct map_blocking *known, b;
-  struct map_work w;
+  struct map_views *views = map_views(a, at->device, work);
+  const struct map_work *w = map_view(views, &in_place);
   const struct map_blocking *held = by->held->blocking;
   int count = npu_known_like(by->known, a, p, &known);
-  if (!count || !map_work_read(a, at->device, work, stay, &w, &ignored))
+  if (!count || !w)
     return false;
   for (int i = 0; i < count; i++) {
     struct map_blocking here = known[i];
-    map_form_lie(&here.form, w.layout);
-    if ((!map_price_like(a, at, work, &here, &b) &&
-         (packs_needlessly(&known[i], &w) ||
-          !map_price_like(a, at, work, &known[i], &b))) ||
+    map_form_lie(&here.form, w->layout);
+    if ((!map_price_like(at, views, &here, &b) &&
+         (packs_needlessly(&known[i], w) ||
+          !map_price_like(at, views, &known[i], &b))) ||
         b.predicted_cycles > most)
       continue;
     bool same = b.block_m == held->block_m && b.block_n == held->block_n &&

@@ -424,13 +424,12 @@ static struct candidate *search_all(struct arena *a, const struct platform *at,
 }
 
 /* Work as a blocking's rows and columns see it, if tensors can lie so. */
-static bool read_like(struct arena *a, const struct device *dev,
-                      const struct teir *teir, const struct map_form *form,
-                      struct map_work *w, struct diag *d) {
-  bool stay[TENSORS], aligned[TENSORS];
-  map_form_stays(form, stay, aligned);
-  if (!map_work_read_aligned(a, dev, teir, stay, aligned, w, d))
+static bool view_like(struct map_views *v, const struct map_form *form,
+                      struct map_work *w) {
+  const struct map_work *view = map_view(v, form);
+  if (!view)
     return false;
+  *w = *view;
   if (form->swapped)
     swap(w);
   for (int t = 0; t < TENSORS; t++)
@@ -442,12 +441,12 @@ static bool read_like(struct arena *a, const struct device *dev,
 
 /* Priced by the formula; NULL: they do not suit the work. */
 static struct candidate *price_like(struct arena *a, const struct platform *at,
-                                    const struct teir *teir,
+                                    struct map_views *v,
                                     const struct map_blocking *like) {
   struct diag ignored = {0};
   struct candidate *c = arena_alloc(a, sizeof *c);
   const struct map_form *form = &like->form;
-  if (form->apart || !read_like(a, at->device, teir, form, &c->work, &ignored))
+  if (form->apart || !view_like(v, form, &c->work))
     return NULL;
   const struct teir_problem *p = &c->work.problem;
   c->form = (struct map_form){.swapped = form->swapped,
@@ -469,22 +468,26 @@ static struct candidate *price_like(struct arena *a, const struct platform *at,
   return c;
 }
 
-bool map_choose_like(struct arena *a, const struct platform *at,
-                     const struct teir *teir, const struct map_blocking *like,
-                     struct map_blocking *b) {
-  struct candidate *c = price_like(a, at, teir, like);
-  if (c)
+bool map_choose_like(const struct platform *at, struct map_views *v,
+                     const struct map_blocking *like, struct map_blocking *b) {
+  struct arena *a = arena_open();
+  struct candidate *c = price_like(a, at, v, like);
+  bool good = c;
+  if (good)
     *b = choose(&c->array);
-  return c;
+  arena_close(a);
+  return good;
 }
 
-bool map_price_like(struct arena *a, const struct platform *at,
-                    const struct teir *teir, const struct map_blocking *like,
-                    struct map_blocking *b) {
-  struct candidate *c = price_like(a, at, teir, like);
-  if (c)
+bool map_price_like(const struct platform *at, struct map_views *v,
+                    const struct map_blocking *like, struct map_blocking *b) {
+  struct arena *a = arena_open();
+  struct candidate *c = price_like(a, at, v, like);
+  bool good = c;
+  if (good)
     *b = c->array.best[0];
-  return c;
+  arena_close(a);
+  return good;
 }
 
 /* A batch of products of one block each, if every core may have its own. */

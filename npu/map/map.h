@@ -229,15 +229,22 @@ bool map_choose_in_place(struct arena *, const struct platform *,
 const char *map_reason(struct arena *, const struct platform *,
                        const struct teir *, int tensor, const char *why);
 
+/* ---- view.c ---- */
+/* A plain TEIR's work, read once for each choice of tensors that stay. */
+struct map_views;
+struct map_views *map_views(struct arena *, const struct device *,
+                            const struct teir *);
+/* As a form has it, before roles are swapped; NULL: tensors cannot lie so. */
+const struct map_work *map_view(struct map_views *, const struct map_form *);
+
+/* ---- choose.c, again ---- */
 /* For the tensors of a plain TEIR, one product, the blocks, layouts and grid of
  * another blocking; false: it has no such. */
-bool map_choose_like(struct arena *, const struct platform *,
-                     const struct teir *, const struct map_blocking *like,
-                     struct map_blocking *);
+bool map_choose_like(const struct platform *, struct map_views *,
+                     const struct map_blocking *like, struct map_blocking *);
 /* The same by the formula alone, which takes kernels to be alike. */
-bool map_price_like(struct arena *, const struct platform *,
-                    const struct teir *, const struct map_blocking *like,
-                    struct map_blocking *);
+bool map_price_like(const struct platform *, struct map_views *,
+                    const struct map_blocking *like, struct map_blocking *);
 
 /* ---- bound.c ---- */
 /* Cycles that no schedule of one product is below: of the multiply units, or of
