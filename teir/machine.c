@@ -12,8 +12,7 @@ static const struct {
   enum kind kind;
   size_t offset;
 } field[] = {
-#define FIELD(name, kind)                                                      \
-  { #name, kind, offsetof(struct teir_machine, name) }
+#define FIELD(name, kind) {#name, kind, offsetof(struct teir_machine, name)}
     FIELD(rows, INT),          FIELD(columns, INT),
     FIELD(clock_hz, DOUBLE),   FIELD(peak_macs, DOUBLE),
     FIELD(unit_m, INT),        FIELD(unit_n, INT),
@@ -64,9 +63,10 @@ static bool read_field(struct scan *s, struct teir_machine *m, int f,
     *(double *)to = value;
     return true;
   }
-  if (value < 1 || value > (field[f].kind == INT ? 65536 : 1e15) ||
-      value != (double)(int64_t)value)
-    return diag_error(d, at, "%s is a whole number from 1 up", field[f].name);
+  double most = field[f].kind == INT ? 65536 : 1e15;
+  if (value < 1 || value > most || value != (double)(int64_t)value)
+    return diag_error(d, at, "%s is a whole number from 1 to %.0f",
+                      field[f].name, most);
   if (field[f].kind == INT)
     *(int *)to = (int)value;
   else

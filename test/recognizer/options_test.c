@@ -28,7 +28,8 @@ static const struct {
     {"resident=1", "resident is one of off, on, not '1'"},
     {"min-macs=-1", "min-macs is a whole number, not '-1'"},
     {"min-macs=1x", "min-macs is a whole number, not '1x'"},
-    {"min-macs=99999999999999999999", "min-macs is a whole number"},
+    {"min-macs=99999999999999999999",
+     "min-macs is a whole number, not '99999999999999999999'; it ends at"},
     {"of", "there is no option 'of'"},
     {"colour=red", "there is no option 'colour='"},
 };

@@ -296,7 +296,7 @@ static void check_wishes(void) {
 
 static void check_machine_text(void) {
   static const char *const wrong[][2] = {
-      {"rows 0\n", "rows is a whole number from 1 up"},
+      {"rows 0\n", "rows is a whole number from 1 to 65536"},
       {"speed 3\n", "expected a field of a machine"},
       {"rows\n", "expected a number"},
       {"run 64 1e9\nrun 64 2e9\n", "the shortest first"},
