@@ -1,14 +1,11 @@
 #!/usr/bin/env python3
-"""call_graph.py BUILD LIST -- which files of a module need which others.
+"""call_graph.py BUILD [--arcs] -- which files of a module need which others.
 
 The files of a module form layers: a driver calls its parts, and parts never
 call back.  `nm` over the objects in BUILD tells what each file defines and what
-it takes from others; files that need each other in a circle are an error,
-unless LIST names them, and perhaps more, with a reason:
+it takes from others; files that need each other in a circle are an error.
 
-    module: one.c another.c -- reason
-
-call_graph.py BUILD alone prints every arc, as `module: one.c -> another.c`."""
+--arcs prints every arc instead, as `module: one.c -> another.c`."""
 import os
 import re
 import subprocess
@@ -81,47 +78,26 @@ def circles(graph):
     return found
 
 
-def listed(path):
-    known = {}  # (module, files): reason
-    with open(path) as f:
-        for line in f:
-            if line.startswith("#") or not line.strip():
-                continue
-            cycle, reason = line.split(" -- ", 1)
-            module, files = cycle.split(":", 1)
-            known[module.strip(), frozenset(files.split())] = reason.strip()
-    return known
-
-
 def main():
     sys.setrecursionlimit(10000)
     graphs = {m: arcs(files) for m, files in objects(sys.argv[1]).items()}
-    if len(sys.argv) < 3:
+    if "--arcs" in sys.argv:
         for module, graph in graphs.items():
             for s in sorted(graph):
                 for t in sorted(graph[s]):
                     print("%s: %s -> %s" % (module, s, t))
         return 0
-    known = listed(sys.argv[2])
-    status, found, used = 0, 0, set()
+    found = 0
     for module, graph in graphs.items():
         for circle in circles(graph):
             found += 1
-            why = [k for k in known if k[0] == module and circle <= k[1]]
-            used.update(why)
-            if why:
-                continue
-            status = 1
             print("%s: these files need each other: %s"
                   % (module, " ".join(sorted(circle))))
             for s in sorted(circle):
                 print("  %s -> %s" % (s, " ".join(sorted(graph[s] & circle))))
-    for module, files in set(known) - used:
-        print("%s: no circle any more, strike it from the list: %s"
-              % (module, " ".join(sorted(files))))
     print("%d modules, %d files, %d circles"
           % (len(graphs), sum(map(len, graphs.values())), found))
-    return status
+    return 1 if found else 0
 
 
 sys.exit(main())
