@@ -5,12 +5,12 @@
  * for more than one where each has much to do. */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "nputeir-rt.h"
+#include "signals.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -89,15 +89,9 @@ static void *run_share(void *share) {
   return NULL;
 }
 
-/* Signals go to the program's own threads, but for those that an instruction
- * raises, as where memory is only there when a handler has seen to it. */
+/* Signals go to the program's own threads. */
 static void start(struct share *share, int64_t parts) {
-  static const int raised[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
-                               SIGTRAP, SIGABRT, SIGSYS};
-  sigset_t others, old;
-  sigfillset(&others);
-  for (size_t i = 0; i < sizeof raised / sizeof *raised; i++)
-    sigdelset(&others, raised[i]);
+  sigset_t others = signals_of_others(), old;
   bool masked = pthread_sigmask(SIG_BLOCK, &others, &old) == 0;
   for (int64_t i = 1; i < parts; i++)
     share[i].started =

@@ -9,6 +9,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 status=0
 export NPUTEIR_OPTIONS=device=cpu
+threads="-I$sources/run $sources/run/signals.c $sources/threads.c"
 unset NPUTEIR_THREADS
 fail() {
   echo "$1"
@@ -29,12 +30,12 @@ build linked "$runtime" "-Wl,-rpath,$(dirname "$runtime")"
 echo 'int main(void) { return 0; }' >"$dir/empty.c"
 if "$clang" -fsanitize=thread "$dir/empty.c" -o "$dir/empty" 2>"$dir/none" &&
   "$dir/empty" 2>>"$dir/none"; then
-  build sanitized -fsanitize=thread -g "$sources/threads.c"
+  build sanitized -fsanitize=thread -g $threads
   "$dir/sanitized" quick 2>"$dir/messages" ||
     { cat "$dir/messages"; fail "under the thread sanitizer"; }
 fi
 if command -v valgrind >/dev/null; then
-  build plain "$sources/threads.c" -pthread
+  build plain $threads -pthread
   valgrind -q --tool=drd --error-exitcode=9 "$dir/plain" quick \
     >"$dir/messages" 2>&1 || { tail -20 "$dir/messages"; fail "under drd"; }
 fi
