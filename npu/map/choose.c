@@ -468,26 +468,30 @@ static struct candidate *price_like(struct arena *a, const struct platform *at,
   return c;
 }
 
-bool map_choose_like(const struct platform *at, struct map_views *v,
-                     const struct map_blocking *like, struct map_blocking *b) {
+/* The blocking that `pick` takes of them. */
+static bool pick_like(const struct platform *at, struct map_views *v,
+                      const struct map_blocking *like,
+                      struct map_blocking (*pick)(struct array *),
+                      struct map_blocking *b) {
   struct arena *a = arena_open();
   struct candidate *c = price_like(a, at, v, like);
   bool good = c;
   if (good)
-    *b = choose(&c->array);
+    *b = pick(&c->array);
   arena_close(a);
   return good;
 }
 
+bool map_choose_like(const struct platform *at, struct map_views *v,
+                     const struct map_blocking *like, struct map_blocking *b) {
+  return pick_like(at, v, like, choose, b);
+}
+
+static struct map_blocking first_of(struct array *s) { return s->best[0]; }
+
 bool map_price_like(const struct platform *at, struct map_views *v,
                     const struct map_blocking *like, struct map_blocking *b) {
-  struct arena *a = arena_open();
-  struct candidate *c = price_like(a, at, v, like);
-  bool good = c;
-  if (good)
-    *b = c->array.best[0];
-  arena_close(a);
-  return good;
+  return pick_like(at, v, like, first_of, b);
 }
 
 /* A batch of products of one block each, if every core may have its own. */
