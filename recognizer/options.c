@@ -110,8 +110,9 @@ static bool parse_item(struct options *o, const char *source, char *item,
     long long v = strtoll(word, &end, 10);
     if (errno || end == word || *end || v < 0)
       return diag_error(d, loc_none(),
-                        "nputeir: %s: min-macs is a whole number, not '%s'%s",
-                        source, word, errno ? "; it ends at 2^63 - 1" : "");
+                        "nputeir: %s: min-macs is a whole number from 0 to "
+                        "2^63 - 1, not '%s'",
+                        source, word);
     o->min_macs = v;
   } else {
     return diag_error(d, loc_none(),

@@ -26,10 +26,10 @@ static const struct {
     {"bf16=fp8", "bf16 is one of exact, bfp16, not 'fp8'"},
     {"resident=on, resident=off", NULL},
     {"resident=1", "resident is one of off, on, not '1'"},
-    {"min-macs=-1", "min-macs is a whole number, not '-1'"},
-    {"min-macs=1x", "min-macs is a whole number, not '1x'"},
+    {"min-macs=-1", "min-macs is a whole number from 0 to 2^63 - 1, not '-1'"},
+    {"min-macs=1x", "min-macs is a whole number from 0 to 2^63 - 1, not '1x'"},
     {"min-macs=99999999999999999999",
-     "min-macs is a whole number, not '99999999999999999999'; it ends at"},
+     "from 0 to 2^63 - 1, not '99999999999999999999'"},
     {"of", "there is no option 'of'"},
     {"colour=red", "there is no option 'colour='"},
 };
