@@ -4,7 +4,6 @@
  * works follow: cpu_works_bench.c. */
 #include "cpu_bench.h"
 #include "keys.h"
-#include "seconds.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -153,15 +152,16 @@ static void multiply(const struct rivals *r, enum rival who, int layout, int n,
  */
 static void measure(const struct rivals *r, int layout, int n, bool plain,
                     void *const tensor[3], double rate[RIVALS]) {
-  double work = 2.0 * n * n * n, start = seconds_now();
+  double work = 2.0 * n * n * n, ours = 0;
   static struct cpu_bench_speed speed[RIVALS];
   for (int i = 0; i < RIVALS; i++)
     speed[i].count = 0;
   int calls = (int)(4e6 / work) + 1;
-  for (int rounds = 0; rounds < 3 || seconds_now() - start < 0.3; rounds++)
+  for (int round = -CPU_BENCH_FIRST; round < CPU_BENCH_ROUNDS || ours < 0.1;
+       round++)
     for (enum rival w = OURS; w < RIVALS; w++) {
       if ((w == OPENBLAS && !(r->sgemm && r->dgemm)) ||
-          (w == PLAIN && (!plain || rounds > 2)))
+          (w == PLAIN && (!plain || round < 0 || round > 2)))
         continue;
       if (w == PEAK) {
         cpu_bench_add(&speed[w], run_peak(r));
@@ -170,7 +170,10 @@ static void measure(const struct rivals *r, int layout, int n, bool plain,
       double from = cpu_bench_seconds();
       for (int i = 0; i < calls; i++)
         multiply(r, w, layout, n, tensor);
-      cpu_bench_add(&speed[w], work * calls / (cpu_bench_seconds() - from));
+      double took = cpu_bench_seconds() - from;
+      ours += w == OURS ? took : 0;
+      if (round >= 0)
+        cpu_bench_add(&speed[w], work * calls / took);
     }
   for (int i = 0; i < RIVALS; i++)
     rate[i] = cpu_bench_rate(&speed[i]);

@@ -33,6 +33,10 @@ typedef void cblas_gemm_d(int, int, int, int, int, int, double, const double *,
 bool cpu_bench_means(const char *only, const char *name);
 /* Of this thread: what else the machine runs takes none of it. */
 double cpu_bench_seconds(void);
+/* Of each rival, in turns.  The first ones, which are not counted, get memory
+ * for packed operands from the kernel, by pages: a program that calls again has
+ * it. */
+enum { CPU_BENCH_FIRST = 2, CPU_BENCH_ROUNDS = 9 };
 /* The speed of runs, of which a quarter is faster: some were disturbed, and
  * where the machine is a guest its clock errs in few. */
 struct cpu_bench_speed {

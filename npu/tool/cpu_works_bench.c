@@ -8,7 +8,6 @@
  * memory is also given as a share of the bandwidth at which a loop reads. */
 #include "cpu_bench.h"
 #include "keys.h"
-#include "seconds.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -503,12 +502,17 @@ static struct onednn *open_matmul(const struct work *w,
                                w->s, (void *const[]){t->a, t->b, t->c});
 }
 
+/* Of a plain loop that takes long one run is enough. */
+static bool is_left_out(enum rival r, const struct work *w, int calls,
+                        int round) {
+  return (r == PLAIN || r == POLLY) && round != 0 && w->macs * calls > 1e7;
+}
+
 /* Multiply-adds per second of several runs, in turns; of READING as many as
  * have their bytes read. */
 static void measure(loop *const loops[RIVALS], reads *read_all,
                     const struct libraries *l, const struct work *w,
                     const struct tensors *t, double rate[RIVALS]) {
-  double start = seconds_now();
   int calls = (int)(2e7 / w->macs) + 1;
   volatile float sum = 0;
   static struct cpu_bench_speed speed[RIVALS];
@@ -517,12 +521,13 @@ static void measure(loop *const loops[RIVALS], reads *read_all,
   bool has_library = call_library(l, w, t);
   struct onednn *matmul = open_matmul(w, t);
   bool has_matmul = matmul && cpu_bench_onednn_run(matmul);
-  for (int rounds = 0; rounds < 5 || seconds_now() - start < 0.5; rounds++)
+  double ours = 0;
+  for (int round = -CPU_BENCH_FIRST; round < CPU_BENCH_ROUNDS || ours < 0.2;
+       round++)
     for (enum rival r = OURS; r < RIVALS; r++) {
-      /* plain loops may take long */
       if ((r == LIBRARY && !has_library) || (r == MATMUL && !has_matmul) ||
-          ((r == PLAIN || r == POLLY) && rounds > 0 && w->macs * calls > 1e7) ||
-          (r == POLLY && !loops[r]) || (r == READING && w->read_bytes == 0))
+          is_left_out(r, w, calls, round) || (r == POLLY && !loops[r]) ||
+          (r == READING && w->read_bytes == 0))
         continue;
       double from = cpu_bench_seconds();
       for (int i = 0; i < calls; i++)
@@ -534,7 +539,10 @@ static void measure(loop *const loops[RIVALS], reads *read_all,
           sum += read_all((long)(w->read_bytes / sizeof(float)), t->b);
         else
           loops[r](w->s, t->a, t->b, t->c);
-      cpu_bench_add(&speed[r], w->macs * calls / (cpu_bench_seconds() - from));
+      double took = cpu_bench_seconds() - from;
+      ours += r == OURS ? took : 0;
+      if (round >= 0)
+        cpu_bench_add(&speed[r], w->macs * calls / took);
     }
   for (int i = 0; i < RIVALS; i++)
     rate[i] = cpu_bench_rate(&speed[i]);
@@ -575,16 +583,31 @@ static loop *find_loop(void *const library[2], const char *name) {
   return found;
 }
 
+enum { WORKS = sizeof works / sizeof *works };
+
+/* The loop that reads is beside those that are not PolyBench's. */
+static bool needs(const char *only, bool is_polybench) {
+  for (int i = 0; i < WORKS; i++)
+    if (cpu_bench_means(only, works[i].name) &&
+        cpu_bench_means("polybench", works[i].name) == is_polybench)
+      return true;
+  return false;
+}
+
 /* Those of `source` and of `polybench`. */
 struct compiled {
   void *by[RIVALS][2];
 };
 
-static bool compile(struct tool *tool, const char *folder, struct compiled *c) {
+/* What the chosen cases need of it. */
+static bool compile(struct tool *tool, const char *folder, const char *only,
+                    struct compiled *c) {
   const struct cpu_bench_source s[2] = {{"works", source, {NULL}},
                                         {"polybench", polybench, {NULL}}};
   *c = (struct compiled){0};
   for (int i = 0; i < 2; i++) {
+    if (!needs(only, i == 1))
+      continue;
     c->by[OURS][i] = cpu_bench_compile(tool, folder, &s[i], true);
     if (!c->by[OURS][i])
       return false;
@@ -592,11 +615,10 @@ static bool compile(struct tool *tool, const char *folder, struct compiled *c) {
     if (!c->by[PLAIN][i])
       return false;
   }
-  c->by[POLLY][1] = cpu_bench_polly(tool, folder, &s[1]);
+  if (needs(only, true))
+    c->by[POLLY][1] = cpu_bench_polly(tool, folder, &s[1]);
   return true;
 }
-
-enum { WORKS = sizeof works / sizeof *works };
 
 static bool run(struct tool *tool, const struct compiled *c,
                 const struct tensors *t, const char *only) {
@@ -609,7 +631,7 @@ static bool run(struct tool *tool, const struct compiled *c,
     loop *loops[RIVALS] = {NULL};
     for (enum rival r = OURS; r < RIVALS; r++)
       loops[r] = find_loop(c->by[r], works[i].function);
-    if (!loops[OURS] || !loops[PLAIN] || !read_all)
+    if (!loops[OURS] || !loops[PLAIN] || (works[i].read_bytes > 0 && !read_all))
       return diag_error(&tool->diag, loc_none(), "no function %s",
                         works[i].function);
     double rate[RIVALS];
@@ -630,7 +652,7 @@ bool cpu_bench_works(struct tool *tool, const char *folder, const char *only) {
   if (!cpu_bench_has_work(only))
     return true;
   struct compiled c;
-  if (!compile(tool, folder, &c))
+  if (!compile(tool, folder, only, &c))
     return false;
   struct tensors t;
   void **each[] = {&t.a, &t.b, &t.c, &t.unfolded};
