@@ -419,10 +419,15 @@ protected:
 };
 
 // Rows in runs are read by masks, of the rows that are within the limits.  Else
-// columns of which all rows are are packed as if there were none; of others,
-// each element asks.
+// columns of which all rows are are packed as if there were none, and so are
+// runs of columns that each row is within or without: rows without are packed
+// as another one and cleared.  Of other columns each element asks.
 class LimitedPacker : Packer {
+  // Of columns, from which on a look at every row pays.
+  enum : int64_t { LongRun = 8 };
+
   Function *Whole;
+  Value *Offsets, *Within; // rows' of a run: where it reads; is it within?
   Value *RowParts, *RowsApart, *ColumnParts, *ColumnsApart, *Starts;
   SmallVector<Value *, 8> Least; // by limit: start + the least of the rows
 
@@ -502,6 +507,8 @@ private:
   // ---- others ----
 
   void each() {
+    Offsets = C.frame(C.getInt64Ty(), (uint64_t)Rows, 8);
+    Within = C.frame(C.getInt64Ty(), (uint64_t)Rows, 8);
     for (int L = 0; L < P.Limits; L++)
       Least.push_back(C.carry(
           C.number(1), C.number(Rows), C.number(1), {rowSum(L, C.number(0))},
@@ -514,26 +521,89 @@ private:
       // Limits move evenly along a run; what follows it begins a group.
       Value *Some = C.CreateSelect(C.CreateICmpEQ(Run, Left), Run,
                                    C.CreateAnd(Run, C.number(-P.Group)));
-      Value *Many = C.CreateAnd(
-          C.CreateICmpSGT(Some, C.number(0)),
-          C.CreateAnd(areRead(K), areRead(C.plus(K, C.plus(Run, -1)))));
+      Value *Last = C.plus(K, C.plus(Run, -1));
+      Value *Many = C.CreateAnd(C.CreateICmpSGT(Some, C.number(0)),
+                                C.CreateAnd(areRead(K), areRead(Last)));
+      Value *IsLong = C.CreateICmpSGE(Some, C.number(LongRun));
+      Code::Values Even = C.choose(C.CreateAnd(IsLong, C.CreateNot(Many)),
+                                   {C.getFalse(), C.number(0)},
+                                   [&] { return areEven(K, Last); });
       Value *All = C.getTrue();
       for (int J = 0; J < P.Group; J++)
         All = C.CreateAnd(All,
                           areRead(C.least(C.plus(K, J), C.plus(Columns, -1))));
       Value *Few = C.least(C.number(P.Group), Left);
-      Value *Count = C.CreateSelect(Many, Some, Few);
+      Value *Count = C.CreateSelect(C.CreateOr(Many, Even[0]), Some, Few);
       C.when(
-          C.CreateOr(Many, All),
+          Even[0], [&] { evenly(K, Count, Even[1]); },
           [&] {
-            C.CreateCall(Whole, {step(K), Source, RowOffsets, RowRuns,
-                                 C.at(ColumnOffsets, C.times(K, 8)),
-                                 C.at(Runs, C.times(K, 8)), Count, RowStride,
-                                 ColumnStride});
-          },
-          [&] { partial(K, Few); });
+            C.when(
+                C.CreateOr(Many, All),
+                [&] { whole(K, Count, RowOffsets, RowStride); },
+                [&] { partial(K, Few); });
+          });
       return Count;
     });
+  }
+
+  void whole(Value *K, Value *Count, Value *Offsets, Value *Stride) {
+    C.CreateCall(Whole,
+                 {step(K), Source, Offsets, RowRuns,
+                  C.at(ColumnOffsets, C.times(K, 8)), C.at(Runs, C.times(K, 8)),
+                  Count, Stride, ColumnStride});
+  }
+
+  // Is each row within the limits in all columns from K to Last, a run, or
+  // without one of them in all?  And the last one that is within, or -1.
+  Code::Values areEven(Value *K, Value *Last) {
+    return C.carry(
+        C.number(0), C.number(Rows), C.number(1), {C.getTrue(), C.number(-1)},
+        [&](Value *I, ArrayRef<Value *> Now) {
+          Value *In = C.getTrue(), *Out = C.getFalse();
+          for (int L = 0; L < P.Limits; L++) {
+            Value *Sum = rowSum(L, I);
+            Value *First = holds(L, Sum, K), *Then = holds(L, Sum, Last);
+            In = C.CreateAnd(In, C.CreateAnd(First, Then));
+            Out = C.CreateOr(Out, C.CreateNot(C.CreateOr(First, Then)));
+          }
+          C.putNumber(C.CreateZExt(In, C.getInt64Ty()), Within, I);
+          return Code::Values{C.CreateAnd(Now[0], C.CreateOr(In, Out)),
+                              C.CreateSelect(In, I, Now[1])};
+        });
+  }
+
+  // Such columns; rows without are read as row One is.
+  void evenly(Value *K, Value *Count, Value *One) {
+    Value *None = C.number(0), *Each = C.number(1), *All = C.number(Rows);
+    Value *End = C.plus(K, Count);
+    uint8_t ZeroByte = P.Flips ? 0x80 : 0;
+    unsigned Bits = (unsigned)(8 * Bytes);
+    Value *Zero = C.getInt(APInt::getSplat(Bits, APInt(8, (uint64_t)ZeroByte)));
+    auto IsWithin = [&](Value *I) {
+      return C.CreateICmpNE(C.getNumber(Within, I), None);
+    };
+    C.when(
+        C.CreateICmpSLT(One, None),
+        [&] {
+          C.CreateMemSet(
+              step(K), C.getInt8(ZeroByte),
+              C.times(C.divideUp(Count, C.number(P.Group)), Rows * Bytes),
+              Align(1));
+        },
+        [&] {
+          C.loop(None, All, Each, [&](Value *I) {
+            Value *Of = C.CreateSelect(IsWithin(I), I, One);
+            C.putNumber(C.getNumber(RowOffsets, Of), Offsets, I);
+          });
+          whole(K, Count, Offsets, None); // rows are not adjacent
+          C.loop(None, All, Each, [&](Value *I) {
+            C.when(C.CreateNot(IsWithin(I)), [&] {
+              C.loop(K, End, C.number(P.Group), [&](Value *Step) {
+                C.put(Zero, C.at(step(Step), C.times(I, Bytes)));
+              });
+            });
+          });
+        });
   }
 
   Value *rowSum(int L, Value *I) {
