@@ -320,7 +320,7 @@ protected:
   // Rows that are adjacent, from First on: what a vector reads from From, in
   // each column, and writes to To, a row of the panel.
   struct Run {
-    Value *First, *From, *To, *Read, *Written;
+    Value *First, *Count, *From, *To, *Read, *Written;
   };
 
   // Behind the last row, zeros: it has no run.
@@ -330,7 +330,7 @@ protected:
       Value *Count = C.least(C.getNumber(RowRuns, I), Left);
       Value *Width =
           C.CreateSelect(C.CreateICmpSGT(Count, C.number(0)), Count, Left);
-      Body({I, row(I), C.at(To, C.times(I, Bytes)),
+      Body({I, Count, row(I), C.at(To, C.times(I, Bytes)),
             C.firstLanes((unsigned)Rows, FromBytes, Count),
             C.firstLanes((unsigned)Rows, Bytes, Width)});
       return Width;
@@ -476,22 +476,37 @@ private:
   }
 
   void masked(Value *Parts) {
-    Type *T = FixedVectorType::get(Stored, (unsigned)Rows);
     Type *PartType = FixedVectorType::get(C.getInt32Ty(), (unsigned)Rows);
     runs([&](const Run &R) {
-      SmallVector<Value *, 8> Part;
-      for (int L = 0; L < P.Limits; L++)
+      SmallVector<Value *, 8> Part, Smallest;
+      for (int L = 0; L < P.Limits; L++) {
         Part.push_back(C.get(
             PartType, C.at(Parts, C.times(C.plus(R.First, L * apart()), 4))));
+        Value *Of = C.CreateSelect(C.firstLanes((unsigned)Rows, 4, R.Count),
+                                   Part.back(),
+                                   ConstantInt::getSigned(PartType, INT32_MAX));
+        Smallest.push_back(
+            C.CreateSExt(C.CreateIntMinReduce(Of, true), C.getInt64Ty()));
+      }
       C.loop(C.number(0), Columns, C.number(1), [&](Value *K) {
-        Value *Read = R.Read;
-        for (int L = 0; L < P.Limits; L++)
-          Read = C.CreateAnd(Read, areWithin(Part[(size_t)L], L, K));
-        Value *From = C.at(R.From, C.getNumber(ColumnOffsets, K));
-        C.put(converted(C.get(T, From, Read)),
-              C.at(R.To, C.times(K, Rows * Bytes)), R.Written);
+        C.when(
+            holdAll(Smallest, K), [&] { column(R, K, R.Read); },
+            [&] {
+              Value *Read = R.Read;
+              for (int L = 0; L < P.Limits; L++)
+                Read = C.CreateAnd(Read, areWithin(Part[(size_t)L], L, K));
+              column(R, K, Read);
+            });
       });
     });
+  }
+
+  // Of a run.
+  void column(const Run &R, Value *K, Value *Read) {
+    Type *T = FixedVectorType::get(Stored, (unsigned)Rows);
+    Value *From = C.at(R.From, C.getNumber(ColumnOffsets, K));
+    C.put(converted(C.get(T, From, Read)), C.at(R.To, C.times(K, Rows * Bytes)),
+          R.Written);
   }
 
   // Part + column K's part >= 0, where Part is small.
@@ -620,11 +635,14 @@ private:
   }
 
   // A column of all rows.
-  Value *areRead(Value *K) {
-    Value *All = C.getTrue();
+  Value *areRead(Value *K) { return holdAll(Least, K); }
+
+  // In column K, of what limits have from rows.
+  Value *holdAll(ArrayRef<Value *> OfRows, Value *K) {
+    Value *Any = C.number(0); // is negative?
     for (int L = 0; L < P.Limits; L++)
-      All = C.CreateAnd(All, holds(L, Least[(size_t)L], K));
-    return All;
+      Any = C.CreateOr(Any, C.plus(OfRows[(size_t)L], columnPart(L, K)));
+    return C.CreateICmpSGE(Any, C.number(0));
   }
 
   Value *element(Value *I, Value *K) {
