@@ -178,6 +178,20 @@ void Code::walk(Value *From, Value *To, function_ref<Value *(Value *)> Body) {
   SetInsertPoint(After);
 }
 
+Value *Code::settle(Value *First, function_ref<Value *(Value *)> Next) {
+  BasicBlock *Before = GetInsertBlock();
+  BasicBlock *Loop = block("settle"), *After = block("after");
+  CreateBr(Loop);
+  SetInsertPoint(Loop);
+  PHINode *X = CreatePHI(First->getType(), 2);
+  X->addIncoming(First, Before);
+  Value *Further = moved(Next(X));
+  X->addIncoming(Further, GetInsertBlock());
+  CreateCondBr(CreateICmpNE(Further, X), Loop, After);
+  SetInsertPoint(After);
+  return X;
+}
+
 Code::Values Code::choose(Value *Condition, const Values &Otherwise,
                           function_ref<Values()> Then) {
   if (auto *Known = dyn_cast<ConstantInt>(Condition))

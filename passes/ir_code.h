@@ -64,6 +64,9 @@ public:
   // The same from From to To, which must be more; Body gives the step.
   void walk(llvm::Value *From, llvm::Value *To,
             llvm::function_ref<llvm::Value *(llvm::Value *)> Body);
+  // First, then Next of it, and so on until that gives the same again.
+  llvm::Value *settle(llvm::Value *First,
+                      llvm::function_ref<llvm::Value *(llvm::Value *)> Next);
   // What Then gives, if the condition holds.
   Values choose(llvm::Value *Condition, const Values &Otherwise,
                 llvm::function_ref<Values()> Then);

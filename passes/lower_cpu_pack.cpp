@@ -97,8 +97,8 @@ protected:
       return;
     }
     C.walk(C.number(0), Columns, [&](Value *K) {
-      Value *Left = C.CreateSub(Columns, K);
-      Value *Run = C.least(C.getNumber(Runs, K), Left);
+      Value *Run = C.choose(Along, {runFrom(K)},
+                            [&] { return Code::Values{longRun(K)}; })[0];
       Value *Place = C.getNumber(ColumnOffsets, K);
       Value *Panel = C.at(To, C.times(K, Rows * Bytes));
       Value *Crossing = crosses(K, Run);
@@ -198,7 +198,7 @@ protected:
   void groupsAlong(Value *Along) {
     Value *Zero = C.number(0);
     C.walk(Zero, Columns, [&](Value *K) {
-      Value *Run = C.least(C.getNumber(Runs, K), C.CreateSub(Columns, K));
+      Value *Run = longRun(K);
       Value *Whole = C.CreateSelect(
           Along, C.CreateAnd(Run, C.number(-Square * P.Group)), Zero);
       int Taken = Square * P.Group;
@@ -214,6 +214,22 @@ protected:
 
   void collectFrom(Value *First) {
     C.loop(First, Columns, C.number(P.Group), [&](Value *K) { collect(K); });
+  }
+
+  // Along an axis.
+  Value *runFrom(Value *K) {
+    return C.least(C.getNumber(Runs, K), C.CreateSub(Columns, K));
+  }
+
+  // Through the ends of axes, of columns that are adjacent.
+  Value *longRun(Value *K) {
+    Value *First = C.getNumber(ColumnOffsets, K), *Last = C.plus(Columns, -1);
+    return C.settle(runFrom(K), [&](Value *Run) {
+      Value *Next = C.least(C.plus(K, Run), Last);
+      Value *Place = C.CreateSub(C.getNumber(ColumnOffsets, Next), First);
+      Value *Goes = C.CreateICmpEQ(Place, C.times(Run, FromBytes));
+      return C.CreateSelect(Goes, C.plus(Run, runFrom(Next)), Run);
+    });
   }
 
   // Where column K's group is packed.
