@@ -63,7 +63,7 @@ class Driver {
     Kept At, Capacity, Runs;
   };
   Table Rows, Columns, Steps;
-  Kept BlockM, BlockN, BlockK, PartM;
+  Kept KeepsIn0, BlockM, BlockN, BlockK, PartM;
   Kept In0, In1, Sums;
   Value *Bases;
   Kept Accumulate;
@@ -143,6 +143,9 @@ private:
         R[AXIS_M].Extent, R[AXIS_N].Extent, R[AXIS_K].Extent, Dot, false,
         KeepsSums};
     teir_cpu_cut Cut = teir_cpu_cut_packed(&Blocks, &Math, &Size);
+    KeepsIn0 = keep(C.CreateZExt(
+        static_cast<Value *>(teir_cpu_keeps_in0(&Blocks, &Math, &Size)),
+        C.getInt64Ty()));
     BlockM = keep(static_cast<Value *>(Cut.block_m));
     BlockN = keep(static_cast<Value *>(Cut.block_n));
     BlockK = keep(static_cast<Value *>(Cut.block_k));
@@ -218,9 +221,12 @@ private:
       Value *M = R[AXIS_M].Extent;
       C.loop(C.number(0), M, PartM, [&](Value *I) {
         Value *Rows = C.least(PartM, C.CreateSub(M, I));
-        stepBlocks(I, Rows, Count);
+        Value *Again =
+            C.CreateAnd(KeepsIn0, C.CreateZExt(C.CreateICmpSGT(J, C.number(0)),
+                                               C.getInt64Ty()));
+        stepBlocks(I, Rows, Count, C.CreateICmpEQ(Again, C.number(0)));
         if (KeepsSums)
-          rowBlocks(I, Rows, [&](Value *At, Value *Some) {
+          rowBlocks(I, Rows, C.getTrue(), [&](Value *At, Value *Some) {
             store(C.at(Sums, C.times(C.times(At, BlockN), Bytes)),
                   C.times(BlockN, Bytes), Some, Count, C.number(0),
                   C.number(0));
@@ -230,26 +236,29 @@ private:
   }
 
   // The offsets of one block after the other; Body gets its place in the part.
-  void rowBlocks(Value *I, Value *Count,
+  void rowBlocks(Value *I, Value *Count, Value *AreNew,
                  function_ref<void(Value *, Value *)> Body) {
     C.loop(C.number(0), Count, BlockM, [&](Value *At) {
       Value *Some = C.least(BlockM, C.CreateSub(Count, At));
-      fill(AXIS_M, Rows, C.plus(I, At), Some, BlockM);
+      C.when(AreNew, [&] { fill(AXIS_M, Rows, C.plus(I, At), Some, BlockM); });
       Body(At, Some);
     });
   }
 
-  void stepBlocks(Value *I, Value *Rows, Value *Columns) {
+  // The tables of rows and steps, and in0's panels, are those of the columns
+  // before where they are not new.
+  void stepBlocks(Value *I, Value *Rows, Value *Columns, Value *AreNew) {
     Value *K = R[AXIS_K].Extent;
     C.loop(C.number(0), K, BlockK, [&](Value *P) {
       Value *Count = C.least(BlockK, C.CreateSub(K, P));
-      fill(AXIS_K, Steps, P, Count, BlockK);
+      C.when(AreNew, [&] { fill(AXIS_K, Steps, P, Count, BlockK); });
       packColumns(Columns, Count);
       Value *IsFurther =
           C.CreateZExt(C.CreateICmpSGT(P, C.number(0)), C.getInt64Ty());
       Value *Add = KeepsSums ? IsFurther : C.CreateOr(IsFurther, Accumulate);
-      rowBlocks(I, Rows, [&](Value *At, Value *Some) {
-        multiply(At, Some, Columns, Count, Add, rowsAsPacked(Some, Count));
+      rowBlocks(I, Rows, AreNew, [&](Value *At, Value *Some) {
+        multiply(At, Some, Columns, Count, Add,
+                 rowsAsPacked(Some, Count, AreNew));
       });
     });
   }
@@ -373,16 +382,16 @@ private:
   struct Panels {
     Value *First, *Rows, *Row, *Step;
   };
-  Panels rowsAsPacked(Value *Count, Value *K) {
+  Panels rowsAsPacked(Value *Count, Value *K, Value *AreNew) {
     int Step = stepBytes(IN0), Height = Blocks.height[0];
     Panels P = {In0, C.times(steps(K), Step), C.number(Step),
                 C.number(Height * Step)};
     if (!teir_cpu_is_tiled(Dot.op) || W.Limits[IN0]) {
-      packRows(Count, K);
+      C.when(AreNew, [&] { packRows(Count, K); });
       return P;
     }
     Value *Lie = lieAsTiles(Count, K), *Stride = stride(AXIS_M, IN0);
-    C.when(C.CreateNot(Lie), [&] { packRows(Count, K); });
+    C.when(C.CreateAnd(AreNew, C.CreateNot(Lie)), [&] { packRows(Count, K); });
     auto Move = [&](const Table &X) {
       return C.getNumber(offsets(X, IN0, C.number(0)), (int64_t)0);
     };

@@ -128,6 +128,12 @@ void *teir_cpu_is_small_for_tiles(math *m, const struct teir_cpu_size *s) {
                at_most(m, s->k, s->dot.step / 2 - 1));
 }
 
+void *teir_cpu_keeps_in0(const struct teir_cpu_blocks *b, math *m,
+                         const struct teir_cpu_size *s) {
+  return apply(m, CPU_BOTH, at_most(m, s->m, b->block_m),
+               at_most(m, s->k, b->block_k * s->dot.group));
+}
+
 struct teir_cpu_cut teir_cpu_cut_packed(const struct teir_cpu_blocks *b,
                                         math *m,
                                         const struct teir_cpu_size *s) {
@@ -137,10 +143,13 @@ struct teir_cpu_cut teir_cpu_cut_packed(const struct teir_cpu_blocks *b,
                    s->dot.step > 8 ? s->dot.step : 8);
   c.block_m = even(m, s->m, number(m, b->block_m), rows);
   /* For few rows a panel of in1 is used once, while it is in the first
-   * cache. */
-  void *largest =
-      choose(m, at_most(m, s->m, rows), number(m, (int64_t)b->columns * 4),
-             number(m, s->finishes ? b->sums_n : b->block_n));
+   * cache; for one block of in0, while it is in the second. */
+  void *largest = number(m, s->finishes ? b->sums_n : b->block_n);
+  largest =
+      choose(m, teir_cpu_keeps_in0(b, m, s),
+             number(m, b->kept_n < b->sums_n ? b->kept_n : b->sums_n), largest);
+  largest = choose(m, at_most(m, s->m, rows),
+                   number(m, (int64_t)b->columns * 4), largest);
   c.block_n = even(m, s->n, largest, b->columns);
   c.part_m = s->finishes ? apply(m, CPU_LEAST, round_up(m, s->m, rows),
                                  number(m, b->sums_m))

@@ -132,6 +132,7 @@ struct teir_cpu_blocks {
    * elements, and in0 (m x k) too or the columns are as few. */
   int64_t direct_m, direct_n, direct_elements;
   int64_t block_m, block_n, block_k;
+  int64_t kept_n; /* where one block of in0 is all of it */
   /* Kernels ask for lines of their panels, and of the next one of in1, before
    * they are needed. */
   bool asks_ahead;
@@ -194,6 +195,10 @@ struct teir_cpu_cut {
 struct teir_cpu_cut teir_cpu_cut_packed(const struct teir_cpu_blocks *,
                                         const struct teir_cpu_math *,
                                         const struct teir_cpu_size *);
+/* Is all of in0 one block?  It is packed once then, for all columns. */
+void *teir_cpu_keeps_in0(const struct teir_cpu_blocks *,
+                         const struct teir_cpu_math *,
+                         const struct teir_cpu_size *);
 /* Of one that is not packed: block_m and block_k only. */
 struct teir_cpu_cut teir_cpu_cut_direct(const struct teir_cpu_blocks *,
                                         const struct teir_cpu_math *,
