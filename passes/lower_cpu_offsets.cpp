@@ -92,29 +92,46 @@ private:
             });
   }
 
+  // Digits of the first element of each run, from which the others follow.
   void many() {
     Value *Extent = C.getNumber(Innermost, (int64_t)0);
-    C.loop(C.number(0), Capacity, C.number(1), [&](Value *I) {
+    C.walk(C.number(0), Capacity, [&](Value *I) {
       Value *At = index(I);
-      Code::Values First = {At};
-      First.append((size_t)Tensors, C.number(0));
-      Code::Values Sums = C.carry(
-          C.number(0), Count, C.number(1), First,
-          [&](Value *A, ArrayRef<Value *> Now) {
-            Value *Axis = C.at(Axes, C.times(C.CreateSub(Last, A), record()));
-            Value *E = C.getNumber(Axis, (int64_t)0);
-            Value *Rounds = C.CreateUDiv(Now[0], E);
-            Value *Digit = C.CreateSub(Now[0], C.times(Rounds, E));
-            Code::Values Next = {Rounds};
-            for (int64_t T = 0; T < Tensors; T++)
-              Next.push_back(C.plus(Now[1 + (size_t)T],
-                                    C.times(Digit, C.getNumber(Axis, 1 + T))));
-            return Next;
-          });
       Value *Left = C.CreateSub(Extent, C.CreateURem(At, Extent));
-      put(I, ArrayRef<Value *>(Sums).drop_front(1),
-          C.least(Left, C.CreateSub(N, I)));
+      Value *Run = C.least(Left, C.CreateSub(N, I));
+      Value *Some =
+          C.CreateSelect(C.CreateICmpSGT(Run, C.number(1)), Run, C.number(1));
+      C.carry(C.number(0), Some, C.number(1), first(At),
+              [&](Value *J, ArrayRef<Value *> Now) {
+                put(C.plus(I, J), Now, C.CreateSub(Run, J));
+                Code::Values Next;
+                for (int64_t T = 0; T < Tensors; T++)
+                  Next.push_back(
+                      C.plus(Now[(size_t)T], C.getNumber(Innermost, 1 + T)));
+                return Next;
+              });
+      return Some;
     });
+  }
+
+  // Where an element lies.
+  Code::Values first(Value *At) {
+    Code::Values Start = {At};
+    Start.append((size_t)Tensors, C.number(0));
+    Code::Values Sums = C.carry(
+        C.number(0), Count, C.number(1), Start,
+        [&](Value *A, ArrayRef<Value *> Now) {
+          Value *Axis = C.at(Axes, C.times(C.CreateSub(Last, A), record()));
+          Value *E = C.getNumber(Axis, (int64_t)0);
+          Value *Rounds = C.CreateUDiv(Now[0], E);
+          Value *Digit = C.CreateSub(Now[0], C.times(Rounds, E));
+          Code::Values Next = {Rounds};
+          for (int64_t T = 0; T < Tensors; T++)
+            Next.push_back(C.plus(Now[1 + (size_t)T],
+                                  C.times(Digit, C.getNumber(Axis, 1 + T))));
+          return Next;
+        });
+    return Code::Values(Sums.begin() + 1, Sums.end());
   }
 };
 
