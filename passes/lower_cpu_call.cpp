@@ -28,8 +28,8 @@ bool cpuTakes(const contraction &C, const char **Why) {
     return No("sums are formed in another type");
   for (int T = IN0; T <= IN1; T++)
     if (dtype_bytes(C.type[T]) > dtype_bytes(C.acc) ||
-        (dtype_kind(C.type[T]) == DTYPE_FLOAT) !=
-            (dtype_kind(C.acc) == DTYPE_FLOAT))
+        (dtype_kind(C.type[T]) == DTYPE_FLOAT &&
+         dtype_kind(C.acc) != DTYPE_FLOAT))
       return No("inputs are wider than the sum");
   if (C.tail ? !canCompute(C.tail) : C.type[OUT] != C.acc)
     return No("what follows the sum rounds it twice");

@@ -96,7 +96,7 @@ static bool npu_multiplies(const struct contraction *c) {
 static bool legal_integers(struct contraction *c, enum dtype sum,
                            const struct options *o, struct verdict *v) {
   bool npu = npu_multiplies(c);
-  if (dtype_kind(sum) == DTYPE_FLOAT ||
+  if (dtype_kind(c->type[IN0]) == DTYPE_FLOAT ||
       dtype_kind(c->type[IN1]) == DTYPE_FLOAT || (!npu && !options_any_type(o)))
     return decline_types(c, sum, v);
   c->acc = DTYPE_I32;
@@ -109,18 +109,21 @@ static bool legal_integers(struct contraction *c, enum dtype sum,
   return options_any_type(o) || decline_wide(c, length, v);
 }
 
+static enum dtype factor_type(const struct contraction *c, int input) {
+  return c->map[input] ? c->map[input]->type : c->type[input];
+}
+
 /* Products of bf16 are exact in f32.  Other floats need leave to be rounded,
- * or a device that has them. */
+ * or a device that has them; so do integers that become floats. */
 static bool legal_floats(struct contraction *c, enum dtype sum,
                          const struct options *o, struct verdict *v) {
-  bool bf16 = c->type[IN0] == DTYPE_BF16 && c->type[IN1] == DTYPE_BF16;
-  if (dtype_kind(c->type[IN0]) != DTYPE_FLOAT ||
-      dtype_kind(c->type[IN1]) != DTYPE_FLOAT || dtype_kind(sum) != DTYPE_FLOAT)
-    return decline_types(c, sum, v);
+  bool bf16 = c->type[IN0] == DTYPE_BF16 && c->type[IN1] == DTYPE_BF16 &&
+              !c->map[IN0] && !c->map[IN1];
   if (!bf16 && !options_any_type(o) && o->f32 == F32_KEEP)
     return verdict_decline(v, RULE_FLOAT_INPUT, c->at,
                            "%s are multiplied by %s, which the NPU does not do",
-                           dtype_name(c->type[IN0]), dtype_name(c->type[IN1]));
+                           dtype_name(factor_type(c, IN0)),
+                           dtype_name(factor_type(c, IN1)));
   if (bf16 && sum == DTYPE_F64 && !options_any_type(o) && o->fp != FP_RELAXED)
     return verdict_decline(v, RULE_WIDE_SUM, c->at,
                            "the sum is formed in double, but the NPU's is "
@@ -132,8 +135,8 @@ static bool legal_floats(struct contraction *c, enum dtype sum,
 
 bool legal_types(struct contraction *c, enum dtype sum, const struct options *o,
                  struct verdict *v) {
-  return dtype_kind(c->type[IN0]) == DTYPE_FLOAT ? legal_floats(c, sum, o, v)
-                                                 : legal_integers(c, sum, o, v);
+  return dtype_kind(sum) == DTYPE_FLOAT ? legal_floats(c, sum, o, v)
+                                        : legal_integers(c, sum, o, v);
 }
 
 bool legal_order(enum dtype acc, bool reassoc, struct loc at,

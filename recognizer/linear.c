@@ -17,7 +17,8 @@ static bool relaxed(const struct match *m) {
   return m->options->fp == FP_RELAXED;
 }
 
-/* Every value of `from` is a value of `to`, another type. */
+/* Every value of `from` is a value of `to`, another type.  An integer is one of
+ * a float whose significand is no shorter than it, of which is half sure. */
 static bool keeps_value(enum dtype from, enum dtype to) {
   assert(from != to);
   enum dtype_kind a = dtype_kind(from), b = dtype_kind(to);
@@ -25,7 +26,7 @@ static bool keeps_value(enum dtype from, enum dtype to) {
   if (a == DTYPE_FLOAT)
     return b == DTYPE_FLOAT && wide > bytes;
   if (b == DTYPE_FLOAT)
-    return false;
+    return wide >= 4 && bytes <= wide / 2;
   return a == b ? wide >= bytes : a == DTYPE_UNSIGNED && wide > bytes;
 }
 
@@ -100,10 +101,10 @@ static bool is_made_of(const struct term *t, const struct term *element) {
 
 const struct term *element_of(const struct term *t) {
   const struct term *x = main_load(t);
-  if (!x || t->sums || t->carries || t->bad || is_float(t->type) ||
-      is_float(x->type) || dtype_bytes(x->type) > 2 || x->arg_count)
+  if (!x || t->sums || t->carries || t->bad || x->arg_count)
     return NULL;
-  return is_made_of(t, x) ? x : NULL;
+  bool wide = is_float(x->type) || dtype_bytes(x->type) > 2;
+  return (is_float(t->type) || !wide) && is_made_of(t, x) ? x : NULL;
 }
 
 /* ---- the list of products ---- */

@@ -70,8 +70,9 @@ struct contraction {
   int tensor[TENSORS];           /* indices into nest.tensor; -1: `first` */
   int64_t offset_bytes[TENSORS]; /* of element 0 from the tensor's address */
   int64_t rows[TENSORS];         /* and so many times the tensor's pitch */
-  /* What is multiplied in the place of an input's element, an integer; its
-   * inputs are numbered MAP_..  NULL: the element.  With one, a tail, too. */
+  /* What is multiplied in the place of an input's element, an integer or a
+   * float as the sum is; its inputs are numbered MAP_..  NULL: the element.
+   * With one, a tail, too. */
   const struct calc *map[2];
   const struct calc *tail; /* NULL: none; its inputs are numbered TAIL_.. */
   int extra_count;

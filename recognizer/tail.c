@@ -145,11 +145,24 @@ static bool check_limits(struct builder *b, const struct sum *s) {
                          "a condition inside the nest decides what is read");
 }
 
-/* Only the last bits of a factor count, as many as the sum has. */
+/* Only the last bits of an integer factor count, as many as the sum has. */
 static const struct calc *as_factor(struct arena *a, const struct calc *c,
                                     enum dtype sum) {
   int bytes = dtype_bytes(sum);
-  return dtype_bytes(c->type) < bytes ? c : in_type(a, signed_type(bytes), c);
+  if (dtype_bytes(c->type) < bytes || dtype_kind(sum) == DTYPE_FLOAT)
+    return c;
+  return in_type(a, signed_type(bytes), c);
+}
+
+/* What a device multiplies that has no products of such an element by floats;
+ * NULL: the element. */
+static const struct calc *element_as_float(struct builder *b, enum dtype type,
+                                           enum dtype sum) {
+  struct arena *a = b->m->arena;
+  if (dtype_kind(sum) != DTYPE_FLOAT || dtype_kind(type) == DTYPE_FLOAT ||
+      options_any_type(b->m->options))
+    return NULL;
+  return calc_cast(a, sum, calc_input(a, MAP_ELEMENT, type));
 }
 
 /* An operand of the sum: an element, or what is made of one. */
@@ -160,10 +173,11 @@ static bool add_operand(struct builder *b, const struct term *t,
     in = input_of(b->m, in->arg[1], s->type);
   const struct term *element = in;
   const struct calc *map = NULL;
-  if (in->op != TERM_LOAD) {
+  if (in->op == TERM_LOAD) {
+    map = element_as_float(b, in->type, s->type);
+  } else {
     element = element_of(in);
-    if (!element || !(element->moves & s->loops) ||
-        dtype_kind(s->type) == DTYPE_FLOAT)
+    if (!element || !(element->moves & s->loops))
       return decline_factor(b, in);
     b->element = element;
     map = build(b, in);

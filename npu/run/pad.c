@@ -13,7 +13,8 @@
  * are kept for one, and the other input is read where no product counts: its
  * elements may not even exist unless each is needed for some other product.
  *
- * What is made of elements must be numbers of 16 bits, or the call declines.
+ * What is made of elements becomes f32, or must be integers of 16 bits, or the
+ * call declines.
  * Where 8 bits are enough, as for uint8_t less 128, the device gets these, of
  * in0 only if in1 has them, too: in its products the wider one comes first.
  */
@@ -26,6 +27,7 @@ struct padding {
   const struct product *p;
   int tensor, element_bytes;
   const struct calc_program *program; /* of what is made; NULL: bytes as is */
+  enum dtype made;                    /* its type in the copy */
   int reads, read[CALC_INPUTS];       /* tensors, the input first */
   int64_t smallest, largest;          /* of what was made, or zero */
   int axes, shared;
@@ -59,18 +61,22 @@ static bool keeps(const struct product *p, int tensor, int limit) {
   return !moves(p, limit, own_role(IN0 + IN1 - tensor));
 }
 
-/* An input beside one of which something is made becomes as wide, but for i8,
- * which the device multiplies by wider ones. */
+/* An integer input beside one of which something is made becomes as wide, but
+ * for i8, which the device multiplies by wider ones. */
 static bool is_made(const struct product *p, int tensor) {
   return p->map[tensor] ||
-         (p->map[IN0 + IN1 - tensor] && p->type[tensor] != DTYPE_I8);
+         (p->map[IN0 + IN1 - tensor] && p->type[tensor] != DTYPE_I8 &&
+          dtype_kind(p->type[tensor]) != DTYPE_FLOAT);
 }
 
 static void compile(struct padding *x, struct arena *a) {
   const struct calc *map = x->p->map[x->tensor];
   if (!map)
     map = calc_input(a, MAP_ELEMENT, x->p->type[x->tensor]);
-  x->program = calc_compile(a, calc_cast(a, DTYPE_I64, map));
+  bool floats = dtype_kind(map->type) == DTYPE_FLOAT;
+  x->made = floats ? DTYPE_F32 : DTYPE_I16;
+  x->program =
+      calc_compile(a, calc_cast(a, floats ? DTYPE_F32 : DTYPE_I64, map));
   for (int i = MAP_EXTRA; i < CALC_INPUTS; i++)
     if (calc_uses(map, i))
       x->reads = i + 1;
@@ -158,24 +164,35 @@ static void advance(const struct padding *x, struct position *at,
         (int64_t)((uint64_t)at->value[k] + (uint64_t)axis->step[x->limit[k]]);
 }
 
+/* CALC_CHUNK integers at most. */
+static void make_integers(struct padding *x, const void *const in[],
+                          const int64_t stride[], int16_t *to, int64_t count) {
+  int64_t wide[CALC_CHUNK];
+  calc_run_row(x->program, in, stride, wide, sizeof *wide, count);
+  for (int64_t k = 0; k < count; k++) {
+    x->smallest = wide[k] < x->smallest ? wide[k] : x->smallest;
+    x->largest = wide[k] > x->largest ? wide[k] : x->largest;
+    to[k] = (int16_t)wide[k];
+  }
+}
+
 static void make_elements(struct padding *x, const struct position *at,
                           const struct product_axis *axis, struct range r) {
-  int64_t wide[CALC_CHUNK], stride[CALC_INPUTS];
+  int64_t stride[CALC_INPUTS];
   const void *in[CALC_INPUTS];
+  int bytes = dtype_bytes(x->made);
   for (int64_t i = r.begin, count; i < r.end; i += count) {
-    int16_t *to = (int16_t *)(void *)x->to + i;
+    void *to = x->to + i * bytes;
     count = r.end - i < CALC_CHUNK ? r.end - i : CALC_CHUNK;
     for (int k = 0; k < x->reads; k++) {
       stride[k] = axis->stride_bytes[x->read[k]];
       in[k] =
           (const void *)(uintptr_t)(at->from[k] + (uint64_t)(i * stride[k]));
     }
-    calc_run_row(x->program, in, stride, wide, sizeof *wide, count);
-    for (int64_t k = 0; k < count; k++) {
-      x->smallest = wide[k] < x->smallest ? wide[k] : x->smallest;
-      x->largest = wide[k] > x->largest ? wide[k] : x->largest;
-      to[k] = (int16_t)wide[k];
-    }
+    if (x->made == DTYPE_F32)
+      calc_run_row(x->program, in, stride, to, bytes, count);
+    else
+      make_integers(x, in, stride, to, count);
   }
 }
 
@@ -186,7 +203,7 @@ static int64_t copy_run(struct padding *x, const struct product_axis *axis,
   for (int i = 0; i < x->limits; i++)
     r = narrowed(r, at->value[i], axis->step[x->limit[i]]);
   int64_t stride = axis->stride_bytes[x->tensor], count = r.end - r.begin;
-  int bytes = x->program ? (int)sizeof(int16_t) : x->element_bytes;
+  int bytes = x->program ? dtype_bytes(x->made) : x->element_bytes;
   if (count > 0) {
     uint64_t first = at->from[0] + (uint64_t)(r.begin * stride);
     uint64_t end = first + (uint64_t)((count - 1) * stride + x->element_bytes);
@@ -290,7 +307,7 @@ static bool fill(struct arena *a, struct padding *x, struct padded *to,
   struct position at = {0};
   int64_t bytes;
   if (x->program)
-    to->product.type[x->tensor] = DTYPE_I16;
+    to->product.type[x->tensor] = x->made;
   if (!place_axes(&to->product, x->tensor, &bytes))
     out_of_memory(SIZE_MAX);
   to->tensor[x->tensor] = x->to = arena_alloc(a, (size_t)bytes);
@@ -316,7 +333,8 @@ static bool pad(struct arena *a, struct padding *x, struct padded *to,
 
 /* Of what was made, where 8 bits are enough. */
 static void narrow(const struct padding *x, struct padded *to) {
-  if (!x->program || x->smallest < INT8_MIN || x->largest > INT8_MAX)
+  if (!x->program || x->made != DTYPE_I16 || x->smallest < INT8_MIN ||
+      x->largest > INT8_MAX)
     return;
   int64_t bytes;
   to->product.type[x->tensor] = DTYPE_I8;

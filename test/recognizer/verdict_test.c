@@ -19,6 +19,35 @@ static bool taken(const char *text, const char *words, struct verdict *v) {
   return yes;
 }
 
+/* Taken, and what is multiplied in the place of in0's element, if anything. */
+static bool converts(const char *text, const char *words) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct verdict v = {0};
+  struct options o = options_default();
+  CHECK(options_parse(&o, a, "test", words, &d));
+  struct contraction *c = recognize(a, nest_parse(a, "test", text, &d), &o, &v);
+  CHECK(c != NULL);
+  bool yes = c && c->map[IN0];
+  CHECK(!yes || c->map[IN0]->type == DTYPE_F32);
+  arena_close(a);
+  return yes;
+}
+
+/* Integers that are multiplied as floats: where it has the products, the
+ * device converts those that floats hold. */
+static void check_converted(void) {
+#define BY_FLOAT(type)                                                         \
+  "tensor A " type "\ntensor B f32\nloop i 64\nloop j 32\nloop k n\n"          \
+  "C[i*32 + j] += " AB " : f32"
+  struct verdict v;
+  CHECK(!taken(BY_FLOAT("i8"), "", &v) && v.rule == RULE_FLOAT_INPUT);
+  CHECK(converts(BY_FLOAT("i8"), "f32=bf16"));
+  CHECK(!converts(BY_FLOAT("i8"), "device=host"));
+  CHECK(!converts(BY_FLOAT("u16"), "device=cpu"));
+  CHECK(converts(BY_FLOAT("i32"), "device=cpu")); /* which rounds */
+}
+
 /* What people know such nests by. */
 static void check_words(void) {
   struct verdict v;
@@ -90,9 +119,6 @@ static void check_options(void) {
   const char *cut = "tensor A i8\ntensor B i8\nloop i 64\nloop j 32\n"
                     "loop k 16\nC[i*32 + j] += (" AB " : u16) : i32";
   CHECK(!taken(cut, "device=host", &v)); /* -1 becomes 65535 */
-  const char *mixed_kinds = "tensor A i8\ntensor B f32\nloop i 64\nloop j 32\n"
-                            "loop k n\nC[i*32 + j] += " AB " : f32";
-  CHECK(!taken(mixed_kinds, "device=host", &v));
   /* 64 * 32 * 16 = 32768; simulators take every size */
   const char *i8 = IJK "C[i*32 + j] += " AB " : i32";
   CHECK(!taken(i8, "device=npu1,min-macs=32769", &v) &&
@@ -273,6 +299,7 @@ static void check_not_out(void) {
 int main(void) {
   check_words();
   check_options();
+  check_converted();
   check_guards();
   check_either();
   check_pairwise();
