@@ -128,7 +128,8 @@ static bool legal_floats(struct contraction *c, enum dtype sum,
     return verdict_decline(v, RULE_WIDE_SUM, c->at,
                            "the sum is formed in double, but the NPU's is "
                            "float");
-  bool wide = sum == DTYPE_F64 && options_any_type(o) && o->f32 == F32_KEEP;
+  bool rounds = o->f32 != F32_KEEP && !options_on_cpu(o);
+  bool wide = sum == DTYPE_F64 && options_any_type(o) && !rounds;
   c->acc = wide ? DTYPE_F64 : DTYPE_F32;
   return true;
 }
