@@ -18,6 +18,9 @@
 //     for i:  for k, j:  c[i][j] += a[i][k] * b[k][j];
 //             for j:     r[i] += c[i][j];              behind the product
 //
+// A value that one part stores and the other uses may be read where it is
+// stored, so that it is not computed twice.
+//
 // What a part reads is the slice of the code that its stores depend on,
 // conditions included.  The rest may hold a further product and is split in its
 // turn.
@@ -89,21 +92,33 @@ class NestDistribution {
   using Group = SmallVector<StoreInst *, 4>;
   Loop &L;
   LoopFacts &Facts;
+  bool Vectors;
   SmallVector<Instruction *, 8> Writers;
   SmallVector<Group, 4> Groups; // by the array that is written
   SmallPtrSet<const Instruction *, 8> First;
+  SmallVector<std::pair<LoadInst *, Instruction *>, 4> Stored; // and what
   Overlaps Places;
 
 public:
-  NestDistribution(Loop &L, LoopFacts &Facts)
-      : L(L), Facts(Facts), Places(L, Facts.SE, Facts.AA) {}
+  NestDistribution(Loop &L, LoopFacts &Facts, bool Vectors)
+      : L(L), Facts(Facts), Vectors(Vectors), Places(L, Facts.SE, Facts.AA) {}
 
   bool run(BasicBlock *&Kept) {
-    return findWriters() &&
-           (splitGroup(Kept) || (partMembers() && splitGroup(Kept)));
+    if (!findWriters())
+      return false;
+    SmallVector<Group, 4> Arrays = Groups;
+    if (readStored() && splitMembers(Kept))
+      return true;
+    useStored();
+    Groups = std::move(Arrays);
+    return splitMembers(Kept);
   }
 
 private:
+  bool splitMembers(BasicBlock *&Kept) {
+    return splitGroup(Kept) || (partMembers() && splitGroup(Kept));
+  }
+
   bool splitGroup(BasicBlock *&Kept) {
     if (Groups.size() < 2)
       return false;
@@ -137,7 +152,40 @@ private:
     return More && Groups.size() <= GroupsMax;
   }
 
-  // A sum of products, over a loop at least, in a matrix at least.
+  // Behind each store, what it stores is read again; false: nothing uses it.
+  bool readStored() {
+    for (Instruction *W : Writers) {
+      auto *S = cast<StoreInst>(W);
+      auto *V = dyn_cast<Instruction>(S->getValueOperand());
+      if (!V || !L.contains(V) || isa<LoadInst, PHINode>(V))
+        continue;
+      auto IsBehind = [&](Use &U) {
+        return !isa<PHINode>(U.getUser()) &&
+               L.contains(cast<Instruction>(U.getUser())) &&
+               Facts.DT.dominates(S, U);
+      };
+      if (none_of(V->uses(), IsBehind))
+        continue;
+      auto *Read =
+          new LoadInst(V->getType(), S->getPointerOperand(), "nputeir.stored",
+                       false, S->getAlign(), S->getNextNode());
+      Read->setAAMetadata(S->getAAMetadata());
+      Read->setDebugLoc(S->getDebugLoc());
+      V->replaceUsesWithIf(Read, IsBehind);
+      Stored.push_back({Read, V});
+    }
+    return !Stored.empty();
+  }
+
+  // As before.
+  void useStored() {
+    for (auto [Read, V] : Stored) {
+      Read->replaceAllUsesWith(V);
+      Read->eraseFromParent();
+    }
+  }
+
+  // A sum of products, over a loop at least, in a matrix or vector at least.
   bool storesProduct(StoreInst &S) {
     unsigned Axes = 0;
     const SCEV *Place = Facts.SE.getSCEV(S.getPointerOperand());
@@ -145,7 +193,7 @@ private:
       Axes += L.contains(Rec->getLoop());
       Place = Rec->getStart();
     }
-    return Axes >= 2 && sumsOver(S.getValueOperand(), Axes, 0);
+    return Axes >= (Vectors ? 1 : 2) && sumsOver(S.getValueOperand(), Axes, 0);
   }
 
   // Looks through what is done with a sum.
@@ -267,8 +315,8 @@ private:
 
 } // namespace
 
-bool distribute(Loop &L, LoopFacts &Facts, BasicBlock *&Kept) {
-  return NestDistribution(L, Facts).run(Kept);
+bool distribute(Loop &L, LoopFacts &Facts, bool Vectors, BasicBlock *&Kept) {
+  return NestDistribution(L, Facts, Vectors).run(Kept);
 }
 
 } // namespace nputeir

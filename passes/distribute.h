@@ -20,8 +20,10 @@ struct LoopFacts {
 
 // Splits L when the stores of one product leave what the other code accesses
 // alone, and it leaves what they are computed from.  Analyses are stale then.
+// Vectors: the product may be one of a matrix and a vector.
 // *Kept: the first block of a copy that stays as it was; null: there is none.
-bool distribute(llvm::Loop &L, LoopFacts &Facts, llvm::BasicBlock *&Kept);
+bool distribute(llvm::Loop &L, LoopFacts &Facts, bool Vectors,
+                llvm::BasicBlock *&Kept);
 
 } // namespace nputeir
 

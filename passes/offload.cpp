@@ -79,13 +79,14 @@ bool OffloadPass::splitAndReplace(Copy &C, const options &O, TakenBy By,
       return Changed;
     Copy Parts(C.function());
     bool HasCpu = options_on_cpu(&O) || wantsCpuCode(O, C.function());
-    std::vector<SplitNest> Split =
-        splitNests(Parts.function(), Own->FAM, InVain, HasCpu);
+    TakenBy Here = D->Print ? TakenBy::Any : By;
+    std::vector<SplitNest> Split = splitNests(
+        Parts.function(), Own->FAM, InVain, HasCpu, Here == TakenBy::Any);
     if (Split.empty())
       return Changed;
     Own->tidy(Parts.function());
     std::vector<Finding> New;
-    bool Any = replaceNests(Parts, O, By, Name, New, A);
+    bool Any = replaceNests(Parts, O, Here, Name, New, A);
     auto IsTaken = [&](const SplitNest &S) {
       return any_of(New, [&](const Finding &N) {
         return N.V.rule == RULE_TAKEN && S.Loops.count(N.Loop);
@@ -260,11 +261,12 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &FAM) {
         Found.insert(Found.end(), Left.begin(), Left.end());
       }
     };
-    if (!D->Print && (OnCpu || wantsCpuCode(Asked, F)) &&
-        any_of(Found, IsLeft) && (Changed || LeavesCpu)) {
-      if (!OnCpu)
+    if (!D->Print && (OnCpu || wantsCpuCode(Asked, F))) {
+      if (!OnCpu && any_of(Found, IsLeft) && (Changed || LeavesCpu))
         TakeLeft(TakenBy::Matrix);
-      TakeLeft(TakenBy::Any);
+      if ((any_of(Found, IsLeft) && (Changed || LeavesCpu)) ||
+          any_of(Found, [](const Finding &N) { return mayBeSplit(N.V.rule); }))
+        TakeLeft(TakenBy::Any);
     }
     Changed |= replaceCopied(C, F, Asked, Found, Scope.A);
     if (Changed) {

@@ -44,14 +44,16 @@ class NestSplitter {
   Function &F;
   FunctionAnalysisManager &FAM;
   DenseSet<int> Tried, TriedSums;
+  bool WantsVectors; // parts that are products of a matrix and a vector
   SmallVector<BasicBlock *, 4> Alike; // first blocks of loops to be tried
 
   std::vector<SplitNest> Found;
 
 public:
   NestSplitter(Function &F, FunctionAnalysisManager &FAM,
-               const DenseSet<int> &Without)
-      : F(F), FAM(FAM), Tried(Without), TriedSums(Without) {}
+               const DenseSet<int> &Without, bool WantsVectors = false)
+      : F(F), FAM(FAM), Tried(Without), TriedSums(Without),
+        WantsVectors(WantsVectors) {}
 
   // Loops that were not tried yet, in one way or the other, become fewer.
   bool splitNext(bool WantsSquares) {
@@ -113,13 +115,14 @@ private:
             FAM.getResult<AAManager>(F)};
   }
 
-  static bool deepEnough(const Loop &L) {
-    return any_of(L.getSubLoops(),
-                  [](const Loop *In) { return !In->isInnermost(); });
+  bool deepEnough(const Loop &L) const {
+    return any_of(L.getSubLoops(), [&](const Loop *In) {
+      return WantsVectors || !In->isInnermost();
+    });
   }
 
   // Numbered is not a part of what is kept, and was not tried.
-  static bool mayBeTried(const Loop &L, const DenseSet<int> &Tried) {
+  bool mayBeTried(const Loop &L, const DenseSet<int> &Tried) const {
     return numberOf(L) >= 0 && !Tried.count(numberOf(L)) && deepEnough(L) &&
            sumsProducts(L) && !movesVectors(L) &&
            none_of(L.getLoopsInPreorder(),
@@ -155,7 +158,7 @@ private:
   bool splitOne(LoopFacts &Facts, bool WantsSquares, BasicBlock *&Kept) {
     return splitFirst(Facts, Tried, [&](Loop &L) {
       return splitTriangle(L, Facts, WantsSquares, Kept) || splitProducts(L) ||
-             distribute(L, Facts, Kept);
+             distribute(L, Facts, WantsVectors, Kept);
     });
   }
 
@@ -192,8 +195,8 @@ private:
 
 std::vector<SplitNest> splitNests(Function &F, FunctionAnalysisManager &FAM,
                                   const DenseSet<int> &Without,
-                                  bool WantsSquares) {
-  NestSplitter S(F, FAM, Without);
+                                  bool WantsSquares, bool WantsVectors) {
+  NestSplitter S(F, FAM, Without, WantsVectors);
   return S.splitAll([&] { return S.splitNext(WantsSquares); });
 }
 

@@ -17,11 +17,12 @@ struct SplitNest {
 bool mayBeSplit(rule R);
 // Splits each nest of F that is not kept and can be split, but for those of
 // these numbers.  Loops are not simple then, and code may be dead.
-// WantsSquares: as of splitTriangle().
+// WantsSquares: as of splitTriangle().  WantsVectors: products of a matrix and
+// a vector are brought out, too.
 std::vector<SplitNest> splitNests(llvm::Function &F,
                                   llvm::FunctionAnalysisManager &FAM,
                                   const llvm::DenseSet<int> &Without,
-                                  bool WantsSquares);
+                                  bool WantsSquares, bool WantsVectors);
 
 // Splits nests of F whose sums are as long as the row says, but for those of
 // these numbers; as they are before anything in them is replaced.
