@@ -1,4 +1,4 @@
-// stored_counters.cpp -- counters that lie in memory become variables.
+// stored_counters.cpp -- counters and sums that lie in memory become variables.
 //
 //     int i, j, k;                       of the whole file
 //     for (i..) for (j..) for (k..) ..
@@ -29,19 +29,9 @@
 using namespace llvm;
 
 namespace nputeir {
-namespace {
 
 enum { PlacesMax = 8, UsersMax = 400 };
 
-// In memory, known in front of the outermost loop.
-struct Place {
-  Value *Pointer, *Base;
-  APInt Offset; // in bytes from Base
-  Type *T;
-  bool IsPrivate = false; // no pointer leads there
-};
-
-// No code has the address of the variable, but to read and write it.
 bool isPrivate(const Value &Base) {
   const auto *G = dyn_cast<GlobalVariable>(&Base);
   return G && G->hasLocalLinkage() && !G->hasNUsesOrMore(UsersMax) &&
@@ -50,6 +40,16 @@ bool isPrivate(const Value &Base) {
            return isa<LoadInst>(U) || (S && S->getValueOperand() != G);
          });
 }
+
+namespace {
+
+// In memory, known in front of the outermost loop.
+struct Place {
+  Value *Pointer, *Base;
+  APInt Offset; // in bytes from Base
+  Type *T;
+  bool IsPrivate = false; // no pointer leads there
+};
 
 Place placeOf(Value *Pointer, Type *T, const DataLayout &DL) {
   APInt Offset(DL.getIndexTypeSizeInBits(Pointer->getType()), 0);
@@ -62,15 +62,18 @@ bool isSame(const Place &X, const Place &Y) {
   return X.Base == Y.Base && X.Offset == Y.Offset && X.T == Y.T;
 }
 
-// Where whole numbers are stored for all of L.
+bool isNumber(const Type &T) {
+  return T.isIntegerTy() || T.isFloatTy() || T.isDoubleTy();
+}
+
+// Where numbers are stored for all of L.
 SmallVector<Place, 4> placesOf(Loop &L, const DataLayout &DL) {
   SmallVector<Place, 4> Found;
   Instruction *Front = L.getLoopPreheader()->getTerminator();
   for (BasicBlock *B : L.blocks())
     for (Instruction &I : make_early_inc_range(*B)) {
       auto *S = dyn_cast<StoreInst>(&I);
-      if (!S || !S->isSimple() ||
-          !S->getValueOperand()->getType()->isIntegerTy())
+      if (!S || !S->isSimple() || !isNumber(*S->getValueOperand()->getType()))
         continue;
       Place P =
           placeOf(S->getPointerOperand(), S->getValueOperand()->getType(), DL);

@@ -24,6 +24,7 @@
 #include "ir_sums.h"
 #include "ir_tags.h"
 #include "local_arrays.h"
+#include "stored_counters.h"
 
 #include "llvm/Analysis/DomTreeUpdater.h"
 #include "llvm/Analysis/MemoryLocation.h"
@@ -166,6 +167,8 @@ bool mayChange(const Instruction &W, const Instruction &X, const Loop &Outer,
     return !leavesMemory(*Call) && isModSet(AA.getModRefInfo(Call, Read));
   const Value *Place = writtenPlace(W);
   const Value *To = Place ? baseOf(Place, Outer, SE) : nullptr;
+  if (To && To != From && (isPrivate(*To) || isPrivate(*From)))
+    return false;
   return !To ||
          !AA.isNoAlias(MemoryLocation(To, LocationSize::beforeOrAfterPointer(),
                                       typeTags(W)),
