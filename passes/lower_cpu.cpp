@@ -20,9 +20,14 @@ namespace nputeir {
 // ---- which processors ----
 
 static bool has(StringRef Features, StringRef Feature) {
-  SmallVector<StringRef, 64> Each;
-  Features.split(Each, ',');
-  return is_contained(Each, Feature);
+  for (size_t At = 0; (At = Features.find(Feature, At)) != StringRef::npos;
+       At++) {
+    StringRef Behind = Features.substr(At + Feature.size());
+    if ((At == 0 || Features[At - 1] == ',') &&
+        (Behind.empty() || Behind[0] == ','))
+      return true;
+  }
+  return false;
 }
 
 static bool hasAll(StringRef Features, StringRef Wanted) {

@@ -19,7 +19,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <dlfcn.h>
+#include <link.h>
 
 using namespace llvm;
 using namespace nputeir;
@@ -106,10 +106,21 @@ void registerAll(PassBuilder &PB) {
 // (libLLVM-14.so.1, libLLVM.so.19.1); 0: it does not say.  Nothing of LLVM may
 // be called before this is known to be our own.
 unsigned hostMajor() {
-  Dl_info Info;
   const char *Name = nullptr;
-  if (dladdr((void *)&llvm::errs, &Info) && Info.dli_fname)
-    Name = strstr(Info.dli_fname, "libLLVM");
+  dl_iterate_phdr(
+      [](dl_phdr_info *Object, size_t, void *Name) {
+        auto Place = (ElfW(Addr))&llvm::errs;
+        for (int I = 0; I < Object->dlpi_phnum; I++) {
+          const ElfW(Phdr) &P = Object->dlpi_phdr[I];
+          if (P.p_type == PT_LOAD &&
+              Place - Object->dlpi_addr - P.p_vaddr < P.p_memsz) {
+            *(const char **)Name = strstr(Object->dlpi_name, "libLLVM");
+            return 1;
+          }
+        }
+        return 0;
+      },
+      &Name);
   return Name && (Name = strpbrk(Name, "0123456789"))
              ? (unsigned)strtoul(Name, nullptr, 10)
              : 0;
