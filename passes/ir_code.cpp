@@ -26,6 +26,22 @@ BasicBlock *Code::block(const char *Name) {
   return BasicBlock::Create(F.getContext(), Name, &F);
 }
 
+static bool is(Value *X, uint64_t N) {
+  auto *Known = dyn_cast<ConstantInt>(X);
+  return Known && Known->getValue() == N;
+}
+
+// Functions that are compiled fast have what is written here.
+Value *Code::plus(Value *X, Value *Y) {
+  return is(X, 0) ? Y : is(Y, 0) ? X : CreateAdd(X, Y);
+}
+
+Value *Code::times(Value *X, Value *Y) {
+  if (is(X, 1) || is(Y, 0))
+    return Y;
+  return is(Y, 1) || is(X, 0) ? X : CreateMul(X, Y);
+}
+
 Value *Code::least(Value *X, Value *Y) {
   return CreateSelect(CreateICmpSLT(X, Y), X, Y);
 }
@@ -128,6 +144,38 @@ Code::carry(Value *From, Value *To, Value *Step, ArrayRef<Value *> First,
   BasicBlock *Before = GetInsertBlock();
   BasicBlock *Loop = block("loop"), *After = block("after");
   CreateCondBr(CreateICmpSLT(From, To), Loop, After);
+  Values Next = iterate(Before, Loop, After, From, To, Step, First, Body);
+  BasicBlock *Latch = GetInsertBlock();
+  SetInsertPoint(After);
+  Values Result;
+  for (size_t I = 0; I < First.size(); I++) {
+    PHINode *Last = CreatePHI(First[I]->getType(), 2);
+    Last->addIncoming(First[I], Before);
+    Last->addIncoming(Next[I], Latch);
+    Result.push_back(Last);
+  }
+  return Result;
+}
+
+Code::Values
+Code::repeat(Value *From, Value *To, Value *Step, ArrayRef<Value *> First,
+             function_ref<Values(Value *, ArrayRef<Value *>)> Body) {
+  if (isOne(From, To, Step))
+    return Body(From, First);
+  BasicBlock *Before = GetInsertBlock();
+  BasicBlock *Loop = block("loop"), *After = block("after");
+  CreateBr(Loop);
+  Values Last = iterate(Before, Loop, After, From, To, Step, First, Body);
+  SetInsertPoint(After);
+  return Last;
+}
+
+// The loop itself, entered from Before; gives what its last iteration does, in
+// the latch, where the builder is then.
+Code::Values
+Code::iterate(BasicBlock *Before, BasicBlock *Loop, BasicBlock *After,
+              Value *From, Value *To, Value *Step, ArrayRef<Value *> First,
+              function_ref<Values(Value *, ArrayRef<Value *>)> Body) {
   SetInsertPoint(Loop);
   PHINode *Index = CreatePHI(getInt64Ty(), 2);
   Index->addIncoming(From, Before);
@@ -145,16 +193,9 @@ Code::carry(Value *From, Value *To, Value *Step, ArrayRef<Value *> First,
   BasicBlock *Latch = GetInsertBlock();
   CreateCondBr(CreateICmpSLT(Further, To), Loop, After);
   Index->addIncoming(Further, Latch);
-  SetInsertPoint(After);
-  Values Result;
-  for (size_t I = 0; I < First.size(); I++) {
+  for (size_t I = 0; I < First.size(); I++)
     Carried[I]->addIncoming(Next[I], Latch);
-    PHINode *Last = CreatePHI(First[I]->getType(), 2);
-    Last->addIncoming(First[I], Before);
-    Last->addIncoming(Next[I], Latch);
-    Result.push_back(Last);
-  }
-  return Result;
+  return Next;
 }
 
 void Code::loop(Value *From, Value *To, Value *Step,

@@ -28,9 +28,9 @@ public:
 
   // Numbers of 64 bits.
   llvm::Value *number(int64_t N) { return getInt64((uint64_t)N); }
-  llvm::Value *plus(llvm::Value *X, llvm::Value *Y) { return CreateAdd(X, Y); }
+  llvm::Value *plus(llvm::Value *X, llvm::Value *Y);
   llvm::Value *plus(llvm::Value *X, int64_t Y) { return plus(X, number(Y)); }
-  llvm::Value *times(llvm::Value *X, llvm::Value *Y) { return CreateMul(X, Y); }
+  llvm::Value *times(llvm::Value *X, llvm::Value *Y);
   llvm::Value *times(llvm::Value *X, int64_t Y) { return times(X, number(Y)); }
   llvm::Value *least(llvm::Value *X, llvm::Value *Y);
   llvm::Value *roundUp(llvm::Value *X, int64_t Unit);
@@ -61,7 +61,13 @@ public:
         llvm::ArrayRef<llvm::Value *> First,
         llvm::function_ref<Values(llvm::Value *, llvm::ArrayRef<llvm::Value *>)>
             Body);
-  // The same from From to To, which must be more; Body gives the step.
+  // The same where To is known to be more than From.
+  Values repeat(
+      llvm::Value *From, llvm::Value *To, llvm::Value *Step,
+      llvm::ArrayRef<llvm::Value *> First,
+      llvm::function_ref<Values(llvm::Value *, llvm::ArrayRef<llvm::Value *>)>
+          Body);
+  // The same; Body gives the step.
   void walk(llvm::Value *From, llvm::Value *To,
             llvm::function_ref<llvm::Value *(llvm::Value *)> Body);
   // First, then Next of it, and so on until that gives the same again.
@@ -75,6 +81,12 @@ public:
 
 private:
   llvm::BasicBlock *block(const char *Name);
+  Values iterate(
+      llvm::BasicBlock *Before, llvm::BasicBlock *Loop, llvm::BasicBlock *After,
+      llvm::Value *From, llvm::Value *To, llvm::Value *Step,
+      llvm::ArrayRef<llvm::Value *> First,
+      llvm::function_ref<Values(llvm::Value *, llvm::ArrayRef<llvm::Value *>)>
+          Body);
   llvm::Value *moved(llvm::Value *V);
 };
 

@@ -124,7 +124,7 @@ teir_cpu_math cpuMath(Code &C) {
       case CPU_EQUAL:
         return C.CreateICmpEQ(X, Y);
       case CPU_BOTH:
-        return C.CreateAnd(X, Y);
+        return X == C.getTrue() ? Y : Y == C.getTrue() ? X : C.CreateAnd(X, Y);
       case CPU_EITHER:
         return C.CreateOr(X, Y);
       }
@@ -143,22 +143,19 @@ teir_cpu_math cpuMath(Code &C) {
 Code::Values unrolled(Code &C, const teir_cpu &Cpu, Value *K,
                       const Code::Values &First,
                       function_ref<Code::Values(ArrayRef<Value *>)> Step) {
-  Value *From = C.number(0);
-  Code::Values Now = First;
-  if (Cpu.unrolled > 1) {
-    assert((Cpu.unrolled & (Cpu.unrolled - 1)) == 0);
-    Value *Whole = C.CreateAnd(K, C.number(-Cpu.unrolled));
-    Now = C.carry(From, Whole, C.number(Cpu.unrolled), Now,
-                  [&](Value *, ArrayRef<Value *> Given) {
-                    Code::Values V(Given.begin(), Given.end());
-                    for (int I = 0; I < Cpu.unrolled; I++)
-                      V = Step(V);
-                    return V;
-                  });
-    From = Whole;
-  }
-  return C.carry(From, K, C.number(1), Now,
-                 [&](Value *, ArrayRef<Value *> V) { return Step(V); });
+  auto One = [&](Value *, ArrayRef<Value *> V) { return Step(V); };
+  if (Cpu.unrolled == 1)
+    return C.repeat(C.number(0), K, C.number(1), First, One);
+  assert((Cpu.unrolled & (Cpu.unrolled - 1)) == 0);
+  Value *Whole = C.CreateAnd(K, C.number(-Cpu.unrolled));
+  Code::Values Now = C.carry(C.number(0), Whole, C.number(Cpu.unrolled), First,
+                             [&](Value *, ArrayRef<Value *> Given) {
+                               Code::Values V(Given.begin(), Given.end());
+                               for (int I = 0; I < Cpu.unrolled; I++)
+                                 V = Step(V);
+                               return V;
+                             });
+  return C.carry(Whole, K, C.number(1), Now, One);
 }
 
 void storeBlock(Code &C, ArrayRef<Value *> Sums, int Height) {
