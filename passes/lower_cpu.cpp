@@ -335,31 +335,52 @@ Value *takesTiles(Code &C, const teir_cpu &Cpu, const CpuWork &W, Value *Has) {
   })[0];
 }
 
-// Of a product, for one processor.
-Value *partsOf(CpuUnit &U, const CpuWork &W, StringRef Name, Module &M) {
-  Type *P = bytePointer(U.context());
-  Constant *Parts[CpuParts];
-  std::fill_n(Parts, CpuParts, Constant::getNullValue(P));
-  auto Set = [&](CpuPart Part, Function *F) {
-    Parts[Part] = ConstantExpr::getPointerCast(F, P);
+// Of a product, for one processor: functions, then numbers.
+Value *partsOf(CpuUnit &U, const CpuWork &W, StringRef Name, bool IsOld) {
+  LLVMContext &X = U.context();
+  Type *P = bytePointer(X);
+  SmallVector<Constant *, 32> Parts(CpuParts, Constant::getNullValue(P));
+  auto Set = [&](int Part, Function *F) {
+    if (F)
+      Parts[(size_t)Part] = ConstantExpr::getPointerCast(F, P);
   };
   CpuUnit Plain = U.plain();
+  Plain.Common = U.Common;
   bool Vector = W.Vector != CPU_VECTOR_NO;
-  if (W.Tail || (W.Packed && !Vector))
+  bool Packed = W.Packed && !Vector;
+  if (W.Tail || Packed)
     Set(CpuStore, storeFunction(Plain, W, Name));
-  if (W.Packed && !Vector) {
-    CpuPanel In0 = driverPanel(U, W, IN0);
+  if (Packed) {
+    CpuPanel In0 = driverPanel(U, W, IN0), In1 = driverPanel(U, W, IN1);
     Set(CpuPack0, U.Cpu.kernel == CPU_KERNEL_TILES ? linesFunction(Plain, In0)
                                                    : packFunction(Plain, In0));
-    Set(CpuPack1, packFunction(Plain, driverPanel(U, W, IN1)));
+    Set(CpuPack1, packFunction(Plain, In1));
+    if (driverCrosses(U, W))
+      Set(CpuCross, crossFunction(Plain, In1));
+    for (int H = 0; H < TEIR_CPU_HEIGHTS && driverIsShared(U, W); H++)
+      Set(CpuKernels + H, driverKernel(U, W, H));
   }
   if (W.Turned && U.Cpu.kernel != CPU_KERNEL_TILES) { // tiles pack all
     Set(CpuTurned, packFunction(U, turnedPanel(U, W, false)));
     Set(CpuNarrow, packFunction(U, turnedPanel(U, W, true)));
   }
-  auto *T = ArrayType::get(P, CpuParts);
-  return new GlobalVariable(M, T, true, GlobalValue::PrivateLinkage,
-                            ConstantArray::get(T, Parts), "nputeir.parts");
+  for (bool IsOne : {false, true}) {
+    Set(CpuVector + IsOne, vectorKernel(Plain,
+                                        Vector  ? W
+                                        : IsOld ? CpuWork()
+                                                : cpuOneRow(W),
+                                        IsOne));
+    if (!Vector && !IsOld)
+      Set(CpuColumn + IsOne, vectorKernel(Plain, cpuFewColumns(W), IsOne));
+  }
+  for (int64_t N : driverNumbers(U, W))
+    Parts.push_back(ConstantInt::getSigned(Type::getInt64Ty(X), N));
+  Constant *Table = ConstantStruct::getAnon(X, Parts);
+  auto *G =
+      new GlobalVariable(U.module(), Table->getType(), true,
+                         GlobalValue::PrivateLinkage, Table, "nputeir.parts");
+  G->setAlignment(Align(8));
+  return ConstantExpr::getPointerCast(G, P);
 }
 
 } // namespace
@@ -382,7 +403,7 @@ void defineCpu(Function &F, const CpuWork &W) {
     bool IsOld = W.Direct && !Fixed && &Cpu == Cpus[0];
     Kinds.Packed &= !IsOld;
     if (!W.Fixed)
-      C.put(partsOf(U, Kinds, Name, *F.getParent()),
+      C.put(partsOf(U, Kinds, Name, IsOld),
             C.at(F.getArg(0), 8 * cpuPartsSlot(W.moved())));
     auto By = [&](const CpuCode &X) {
       return computeOnThreads(C, U, W, X, F.getArg(0));

@@ -86,10 +86,36 @@ struct CpuWork {
 };
 constexpr const char *CpuAttribute = "nputeir-cpu";
 
-// Functions that the slot before the axis counts points to: what stores sums,
-// what packs panels of both inputs, and those of in1 where only it is packed,
-// as wide as a kernel or half as wide.
-enum CpuPart { CpuStore, CpuPack0, CpuPack1, CpuTurned, CpuNarrow, CpuParts };
+// What differs where code that has no vectors is shared, in a table that the
+// slot before the axis counts points to.  Functions: what stores sums, what
+// packs panels of both inputs, and those of in1 where only it is packed, as
+// wide as a kernel or half as wide; what packs runs across panels; kernels of a
+// packed product, by height; those of vectors, of which the second multiplies
+// one step, where there is one row and where there are few columns.
+enum CpuPart {
+  CpuStore,
+  CpuPack0,
+  CpuPack1,
+  CpuTurned,
+  CpuNarrow,
+  CpuCross,
+  CpuKernels,
+  CpuVector = CpuKernels + TEIR_CPU_HEIGHTS,
+  CpuColumn = CpuVector + 2,
+  CpuParts = CpuColumn + 2
+};
+// Numbers behind the functions: rows of the kernels, and of teir's blocks.
+enum CpuNumber {
+  CpuHeights,
+  CpuColumns = CpuHeights + TEIR_CPU_HEIGHTS,
+  CpuBlockM,
+  CpuBlockN,
+  CpuBlockK,
+  CpuKeptN,
+  CpuSumsM,
+  CpuSumsN,
+  CpuNumbers
+};
 // Places in the slots, if so many tensors and limits move.
 constexpr int64_t cpuPartsSlot(int64_t Moved) { return Moved + 1; }
 constexpr int64_t cpuCountsSlot(int64_t Moved) { return Moved + 2; }
@@ -138,6 +164,7 @@ public:
   // For what needs no tiles, so that there is one copy of it.
   CpuUnit plain() const { return {Like, Without, Without, AddFeatures}; }
   llvm::LLVMContext &context() { return M.getContext(); }
+  llvm::Module &module() { return M; }
   // A function of integers and pointers: 'i' and 'p' in Arguments.  IsNew: it
   // has no code yet.
   llvm::Function *function(const llvm::Twine &Name, llvm::Type *Result,
@@ -151,8 +178,8 @@ public:
 // teir's formulas as code.
 teir_cpu_math cpuMath(Code &C);
 
-// Steps of a kernel, K of them, some at a time: First is what the first one
-// gets, each gives what the next one gets.
+// Steps of a kernel, K of them (at least one), some at a time: First is what
+// the first one gets, each gives what the next one gets.
 Code::Values
 unrolled(Code &C, const teir_cpu &Cpu, llvm::Value *K,
          const Code::Values &First,
@@ -173,6 +200,7 @@ llvm::Value *multiplyAdd(Code &C, const teir_cpu &Cpu, llvm::Value *X,
 // in0's strides in the place of both, of rows and of steps, in bytes.
 llvm::Function *multiplyFunction(CpuUnit &U, const teir_cpu_dot &D, dtype Sum,
                                  int Height);
+llvm::FunctionType *multiplyType(CpuUnit &U, const teir_cpu_dot &D);
 
 // ---- lower_cpu_outer.cpp ----
 // The code of such a function, by outer products.
@@ -241,6 +269,7 @@ llvm::Function *linesFunction(CpuUnit &U, const CpuPanel &P);
 // how many columns were packed from the first one on, which may be none; the
 // tables are those of the columns from there on, of which count are left.
 llvm::Function *crossFunction(CpuUnit &U, const CpuPanel &P);
+llvm::FunctionType *crossType(CpuUnit &U);
 
 // ---- lower_cpu_store.cpp ----
 // void (sums, sums_stride_bytes, rows, columns, tensors, row_offsets,
@@ -251,14 +280,16 @@ llvm::Function *storeFunction(CpuUnit &U, const CpuWork &W,
 llvm::FunctionType *storeType(CpuUnit &U);
 
 // Calls one of a product's parts.
-void callPart(Code &C, llvm::Value *Parts, CpuPart Part, llvm::FunctionType *T,
-              llvm::ArrayRef<llvm::Value *> Arguments);
+llvm::Value *callPart(Code &C, llvm::Value *Parts, int Part,
+                      llvm::FunctionType *T,
+                      llvm::ArrayRef<llvm::Value *> Arguments);
 
 // ---- lower_cpu_threads.cpp ----
-// void (slots, memory): all of a product.  i64 (slots): the bytes of memory
-// that it needs; null: it needs none.
+// i64 (slots, memory): all of a product; gives 0.  Needs: of memory, so many
+// bytes as it gives where that is null.
 struct CpuCode {
-  llvm::Function *Run, *Needs;
+  llvm::Function *Run;
+  bool Needs;
 };
 // i32: 0 when out is written, else nothing was.  On several threads, if the
 // runtime has them.
@@ -271,6 +302,7 @@ llvm::Value *computeOnThreads(Code &C, CpuUnit &U, const CpuWork &W,
 // in bytes; Height rows and Vectors vectors of columns are multiplied, of which
 // there may be fewer.
 llvm::Function *directKernel(CpuUnit &U, dtype Sum, int Height, int Vectors);
+llvm::FunctionType *directType(CpuUnit &U);
 // i32 (slots): 0 when out is written, 1 when the product is no small one.
 // IsOld: by few kernels.
 llvm::Function *directFunction(CpuUnit &U, const CpuWork &W,
@@ -280,6 +312,11 @@ CpuPanel turnedPanel(CpuUnit &U, const CpuWork &W, bool Narrow);
 
 // ---- lower_cpu_vector.cpp ----
 CpuCode vectorCode(CpuUnit &U, const CpuWork &W);
+// The kernel of W.Vector, of several steps or of one; null: it has none.
+llvm::Function *vectorKernel(CpuUnit &U, const CpuWork &W, bool IsOne);
+// Of a product of matrices: what it is with one row, and with few columns.
+CpuWork cpuOneRow(const CpuWork &W);
+CpuWork cpuFewColumns(const CpuWork &W);
 
 // ---- lower_cpu_thin.cpp ----
 // i32 (slots): 0 when out is written, 1 when the product has too many rows and
@@ -300,6 +337,14 @@ llvm::Function *offsetsFunction(CpuUnit &U, const CpuWork &W);
 
 // ---- lower_cpu_driver.cpp ----
 CpuCode driverCode(CpuUnit &U, const CpuWork &W);
+// Is it one for all processors that multiply element by element?
+bool driverIsShared(CpuUnit &U, const CpuWork &W);
+// What it has in the table then: kernels by the number of their height, and
+// numbers.  May it pack runs across panels?
+llvm::Function *driverKernel(CpuUnit &U, const CpuWork &W, int Height);
+llvm::SmallVector<int64_t, CpuNumbers> driverNumbers(CpuUnit &U,
+                                                     const CpuWork &W);
+bool driverCrosses(CpuUnit &U, const CpuWork &W);
 // A panel of an input.
 CpuPanel driverPanel(CpuUnit &U, const CpuWork &W, int T);
 

@@ -85,12 +85,19 @@ private:
 
 } // namespace
 
+static const char *const CrossArguments = "pipppipi";
+
+FunctionType *crossType(CpuUnit &U) {
+  return U.type(Type::getInt64Ty(U.context()), CrossArguments);
+}
+
 Function *crossFunction(CpuUnit &U, const CpuPanel &P) {
   assert(P.Group == 1 && !P.Flips && P.Rows % (16 / P.bytes()) == 0);
   bool IsNew;
-  Function *F = U.function(Twine("cross.") + dtype_name(P.From) + "." +
-                               dtype_name(P.To) + "." + Twine(P.Rows),
-                           Type::getInt64Ty(U.context()), "pipppipi", IsNew);
+  Function *F =
+      U.function(Twine("cross.") + dtype_name(P.From) + "." + dtype_name(P.To) +
+                     "." + Twine(P.Rows),
+                 Type::getInt64Ty(U.context()), CrossArguments, IsNew);
   if (IsNew)
     Crosser(P, *F).emit();
   return F;

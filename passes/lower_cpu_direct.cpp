@@ -58,17 +58,19 @@ public:
       Value *Row = C.number(I);
       if (S.Rows == DirectRows::Fewer)
         Row = C.least(Row, C.plus(D.Rows, -1));
-      In0Row.push_back(apart(C.times(D.In0Row, Row)));
+      In0Row.push_back(I ? apart(C.times(D.In0Row, Row)) : Row);
     }
     findColumns();
     if (S.Rows != DirectRows::Blocks) {
       block(D.In0, D.Out);
       return;
     }
-    C.loop(C.number(0), D.Rows, C.number(S.Height), [&](Value *I) {
-      block(C.at(D.In0, C.times(I, D.In0Row)),
-            C.at(D.Out, C.times(I, D.OutRow)));
-    });
+    C.repeat(C.number(0), D.Rows, C.number(S.Height), {},
+             [&](Value *I, ArrayRef<Value *>) -> Code::Values {
+               block(C.at(D.In0, C.times(I, D.In0Row)),
+                     C.at(D.Out, C.times(I, D.OutRow)));
+               return {};
+             });
   }
 
 private:
@@ -145,8 +147,8 @@ private:
       for (int64_t P = 0; P < K->getSExtValue(); P++)
         Now = step(Now);
     else
-      Now = C.carry(C.number(0), D.K, C.number(1), Now,
-                    [&](Value *, ArrayRef<Value *> V) { return step(V); });
+      Now = C.repeat(C.number(0), D.K, C.number(1), Now,
+                     [&](Value *, ArrayRef<Value *> V) { return step(V); });
     return Code::Values(Now.begin() + 2, Now.end());
   }
 
@@ -160,8 +162,8 @@ private:
     }
     Code::Values Next = {C.at(In0, D.In0K), C.at(In1, D.In1K)};
     for (int I = 0; I < S.Height; I++) {
-      Value *X = C.get(storedType(C.getContext(), S.In[0]),
-                       C.at(In0, In0Row[(size_t)I]));
+      Value *Place = I ? C.at(In0, In0Row[(size_t)I]) : In0;
+      Value *X = C.get(storedType(C.getContext(), S.In[0]), Place);
       X = convert(C, S.In[0], S.Sum, fromStored(C, S.In[0], X));
       if (S.Lanes > 1)
         X = C.CreateVectorSplat((unsigned)S.Lanes, X);
@@ -174,6 +176,8 @@ private:
 };
 
 // (k, in0, in0_row, in0_k, in1, in1_k, out, out_row, rows, columns, add)
+constexpr const char *KernelArguments = "ipiipipiiii";
+
 Function *kernelFunction(CpuUnit &U, const DirectShape &S) {
   bool IsNew;
   Function *F = U.function(
@@ -181,7 +185,7 @@ Function *kernelFunction(CpuUnit &U, const DirectShape &S) {
           dtype_name(S.Sum) + (S.Rows == DirectRows::Fewer ? ".few." : ".") +
           Twine(S.Height) + "." + Twine(S.Vectors) + "." + Twine(S.Lanes) +
           (S.Masks ? ".part" : "") + (S.Padded ? ".padded" : ""),
-      Type::getVoidTy(U.context()), "ipiipipiiii", IsNew);
+      Type::getVoidTy(U.context()), KernelArguments, IsNew);
   if (!IsNew)
     return F;
   Code C(*F);
@@ -195,6 +199,10 @@ Function *kernelFunction(CpuUnit &U, const DirectShape &S) {
 }
 
 } // namespace
+
+FunctionType *directType(CpuUnit &U) {
+  return U.type(Type::getVoidTy(U.context()), KernelArguments);
+}
 
 // The lower one of two is for what is left.
 static DirectRows directRows(const struct teir_cpu_blocks &B, int Height) {
@@ -253,7 +261,12 @@ public:
       gate();
     if (cutsSteps())
       keepSteps();
-    C.CreateRet(computeOnThreads(C, U, W, {Then, nullptr}, C.argument(0)));
+    C.when(isForOneThread(), [&] {
+      Type *P = bytePointer(C.getContext());
+      C.CreateCall(Then, {C.argument(0), Constant::getNullValue(P)});
+      C.CreateRet(C.getInt32(0));
+    });
+    C.CreateRet(computeOnThreads(C, U, W, {Then, false}, C.argument(0)));
   }
 
   void emit() {
@@ -277,7 +290,7 @@ public:
               C.at(Bases, 8 * (int64_t)T));
       blocks();
     });
-    C.CreateRetVoid();
+    C.CreateRet(C.number(0));
   }
 
 private:
@@ -406,6 +419,14 @@ private:
     C.when(C.CreateNot(Small), [&] { C.CreateRet(C.getInt32(1)); });
   }
 
+  // Then the function that asks for threads need not be called.
+  Value *isForOneThread() {
+    Value *Macs = C.number(1);
+    for (Value *E : Extent)
+      Macs = C.times(Macs, E);
+    return C.CreateICmpULT(Macs, C.number(2 * TEIR_CPU_THREAD_MACS));
+  }
+
   teir_cpu_size size() {
     return {Extent[AXIS_M],
             Extent[AXIS_N],
@@ -496,7 +517,9 @@ private:
     Value *Zero = C.frame(C.getInt64Ty(), 1, 8);
     Value *Run = C.frame(C.getInt64Ty(), 1, 8);
     Value *Last = C.plus(Extent[AXIS_N], -1), *By = stride(AXIS_N, IN1);
-    C.loop(C.number(0), C.number(PanelColumns), C.number(1), [&](Value *I) {
+    Value *Count = C.CreateSelect(IsNarrow, C.number(Blocks.lanes),
+                                  C.number(PanelColumns));
+    C.loop(C.number(0), Count, C.number(1), [&](Value *I) {
       C.putNumber(C.times(C.least(C.plus(J, I), Last), By), Offsets, I);
     });
     C.put(C.number(0), Zero);
@@ -612,11 +635,12 @@ Function *directFunction(CpuUnit &U, const CpuWork &W, StringRef Name,
     return F;
   }
   Function *Run =
-      U.function("direct." + Of, Type::getVoidTy(U.context()), "pp", IsNew);
-  if (IsNew && IsOld)
+      U.function("direct." + Of, Type::getInt64Ty(U.context()), "pp", IsNew);
+  if (IsNew) {
     CpuUnit::compileFast(*Run);
-  if (IsNew)
     Direct(U, W, IsOld, *Run).emit();
+  }
+  CpuUnit::compileFast(*F);
   Direct(U, W, IsOld, *F).emitGate(Run);
   return F;
 }

@@ -31,24 +31,22 @@ class Kept {
 
 public:
   Kept() = default;
-  explicit Kept(Value *V) : Is(V) {}
   Kept(Code &C, Value *V)
       : C(&C), Is(C.frame(V->getType(), 1, 8)), T(V->getType()) {
     C.put(V, Is);
   }
-  operator Value *() const { return T ? C->get(T, Is) : Is; }
+  operator Value *() const { return C->get(T, Is); }
 };
 
 class Driver {
   CpuUnit &U;
-  CpuUnit Plain; // what is not multiplication
   const CpuWork &W;
   struct teir_cpu_blocks Blocks;
   struct teir_cpu_dot Dot;
   Code C;
   unsigned Tensors;
   int Bytes; // of a sum
-  bool KeepsSums, HasLoops = true;
+  bool KeepsSums, IsShared;
   Function *Offsets;
   Kept Parts;
 
@@ -70,24 +68,18 @@ class Driver {
 
 public:
   Driver(CpuUnit &U, const CpuWork &W, Function &F)
-      : U(U), Plain(U.plain()), W(W), Blocks(teir_cpu_blocks(&U.Cpu, W.Sum)),
+      : U(U), W(W), Blocks(teir_cpu_blocks(&U.Cpu, W.Sum)),
         Dot(teir_cpu_choose_dot(&U.Cpu, W.In[IN0], W.In[IN1], W.Sum)), C(F),
         Tensors(W.moved()), Bytes(dtype_bytes(W.Sum)),
-        KeepsSums(W.Tail != nullptr), Offsets(offsetsFunction(U, W)) {}
-
-  // How much memory it needs.
-  void emitNeeds() {
-    HasLoops = false;
-    readSlots();
-    chooseBlocks();
-    C.CreateRet(place(Constant::getNullValue(bytePointer(C.getContext()))));
-  }
+        KeepsSums(W.Tail != nullptr), IsShared(driverIsShared(U, W)),
+        Offsets(offsetsFunction(U, W)) {}
 
   void emit() {
     readSlots();
     chooseBlocks();
     Bases = C.frame(C.getInt64Ty(), Tensors, 8);
-    place(C.argument(1));
+    Value *Size = place(C.argument(1));
+    C.when(C.CreateIsNull(C.argument(1)), [&] { C.CreateRet(Size); });
     auto All = [&] {
       C.loop(C.number(0), R[AXIS_C].Extent, C.number(1), [&](Value *Z) {
         moveBases(Z);
@@ -98,7 +90,7 @@ public:
       withTiles(C, All);
     else
       All();
-    C.CreateRetVoid();
+    C.CreateRet(C.number(0));
   }
 
 private:
@@ -128,7 +120,17 @@ private:
     }
   }
 
-  Kept keep(Value *V) { return HasLoops ? Kept(C, V) : Kept(V); }
+  Kept keep(Value *V) { return Kept(C, V); }
+
+  // Of the table, where the driver is shared.
+  Value *number(int Which, int64_t Known) {
+    return IsShared ? C.getNumber(Parts, CpuParts + Which) : C.number(Known);
+  }
+  Value *height(int H) { return number(CpuHeights + H, Blocks.height[H]); }
+  Value *panelRows() { return height(0); }
+  Value *panelColumns() { return number(CpuColumns, Blocks.columns); }
+  // Where there are fewer, the last one is there several times.
+  int heights() { return IsShared ? TEIR_CPU_HEIGHTS : Blocks.height_count; }
 
   Value *stride(axis_role Role, int T) {
     return C.getNumber(R[Role].Innermost, 1 + T);
@@ -142,9 +144,14 @@ private:
     teir_cpu_size Size = {
         R[AXIS_M].Extent, R[AXIS_N].Extent, R[AXIS_K].Extent, Dot, false,
         KeepsSums};
-    teir_cpu_cut Cut = teir_cpu_cut_packed(&Blocks, &Math, &Size);
+    struct teir_cpu_most Most = teir_cpu_most(&Blocks, &Math);
+    if (IsShared)
+      Most = {panelRows(),          panelColumns(),       number(CpuBlockM, 0),
+              number(CpuBlockN, 0), number(CpuBlockK, 0), number(CpuKeptN, 0),
+              number(CpuSumsM, 0),  number(CpuSumsN, 0)};
+    teir_cpu_cut Cut = teir_cpu_cut_packed(&Most, &Math, &Size);
     KeepsIn0 = keep(C.CreateZExt(
-        static_cast<Value *>(teir_cpu_keeps_in0(&Blocks, &Math, &Size)),
+        static_cast<Value *>(teir_cpu_keeps_in0(&Most, &Math, &Size)),
         C.getInt64Ty()));
     BlockM = keep(static_cast<Value *>(Cut.block_m));
     BlockN = keep(static_cast<Value *>(Cut.block_n));
@@ -166,8 +173,8 @@ private:
     Value *AtIn1 = Part(C.plus(panelBytes(IN1, BlockN, BlockK), PackSlack));
     Value *AtIn0 = Part(C.plus(panelBytes(IN0, BlockM, BlockK), PackSlack));
     Value *Held = KeepsSums ? C.times(PartM, BlockN)
-                            : C.number(Blocks.height[0] * Blocks.columns);
-    Value *AtSums = Part(C.plus(C.times(Held, Bytes), U.Cpu.vector_bytes));
+                            : C.times(panelRows(), panelColumns());
+    Value *AtSums = Part(C.plus(C.times(Held, Bytes), PackSlack));
     Value *AtRows = Tables(BlockM), *AtColumns = Tables(BlockN),
           *AtSteps = Tables(BlockK);
     Value *Skew = C.CreateAnd(
@@ -268,12 +275,11 @@ private:
   void panels(Value *Count, function_ref<void(Value *, Value *)> Body) {
     C.walk(C.number(0), Count, [&](Value *I) {
       Value *Left = C.CreateSub(Count, I), *Which = C.number(0);
-      for (int H = 1; H < Blocks.height_count; H++)
-        Which =
-            C.CreateSelect(C.CreateICmpSLE(Left, C.number(Blocks.height[H])),
-                           C.number(H), Which);
+      for (int H = 1; H < heights(); H++)
+        Which = C.CreateSelect(C.CreateICmpSLE(Left, height(H)), C.number(H),
+                               Which);
       Body(I, Which);
-      return C.number(Blocks.height[0]); // what is lower is the last one
+      return panelRows(); // what is lower is the last one
     });
   }
 
@@ -298,8 +304,8 @@ private:
   // at a time: what lies beside a step's elements is in the next panel, or in
   // one that comes while a cache has the line.
   // (Transposing must go on to the end: it writes more than a step's rows.)
-  void pack(int T, int Height, const Table &X, axis_role Role, Value *Count,
-            Value *To, Value *K) {
+  void pack(int T, const Kept &Height, const Table &X, axis_role Role,
+            Value *Count, Value *To, Value *K) {
     Value *Stride = stride(Role, T);
     Value *Size = C.number(dtype_bytes(W.In[T]));
     Value *Along = stride(AXIS_K, T);
@@ -310,7 +316,7 @@ private:
     bool Lines = T == IN0 && teir_cpu_is_tiled(Dot.op);
     CpuPanel Panel = driverPanel(U, W, T);
     assert(someSteps() % Dot.step == 0);
-    bool MayCross = T == IN1 && Dot.step == 1 && !Panel.Limits && !W.Plain;
+    bool MayCross = T == IN1 && driverCrosses(U, W);
     Value *Crosses = C.CreateAnd(C.CreateICmpNE(Stride, Size),
                                  C.CreateICmpEQ(next(Role, T), Size));
     C.loop(C.number(0), K, Some, [&](Value *P) {
@@ -318,15 +324,15 @@ private:
       Value *StepOffsets = offsets(this->Steps, T, P);
       C.walk(C.number(0), Count, [&](Value *I) {
         Value *Step = C.plus(steps(P), startRows(T));
-        Value *At = C.at(To, C.plus(panelBytes(T, I, K),
-                                    C.times(Step, Height * stepBytes(T))));
+        Value *At =
+            C.at(To, C.plus(panelBytes(T, I, K),
+                            C.times(Step, C.times(Height, stepBytes(T)))));
         Value *Runs = C.at(X.Runs, C.times(I, 8));
         auto Cross = [&] {
           return Code::Values{
-              C.CreateCall(crossFunction(Plain, Panel),
-                           {At, panelBytes(T, C.number(Height), K), base(T),
-                            offsets(X, T, I), Runs, C.CreateSub(Count, I),
-                            StepOffsets, Steps})};
+              callPart(C, Parts, CpuCross, crossType(U),
+                       {At, panelBytes(T, Height, K), base(T), offsets(X, T, I),
+                        Runs, C.CreateSub(Count, I), StepOffsets, Steps})};
         };
         Value *Crossed =
             MayCross ? C.choose(Crosses, {C.number(0)}, Cross)[0] : C.number(0);
@@ -346,15 +352,15 @@ private:
           callPart(C, Parts, T == IN0 ? CpuPack0 : CpuPack1, packType(U, Panel),
                    Given);
           if (Dot.step != Panel.Group && !Lines)
-            fillUp(At, Height * 4, Steps);
+            fillUp(At, C.times(Height, 4), Steps);
         });
-        return C.CreateSelect(IsNone, C.number(Height), Crossed);
+        return C.CreateSelect(IsNone, Height, Crossed);
       });
     });
   }
 
   // Zeros behind the groups of K elements, to a whole step of a kernel.
-  void fillUp(Value *Panel, int GroupBytes, Value *K) {
+  void fillUp(Value *Panel, Value *GroupBytes, Value *K) {
     Value *Used = C.divideUp(K, C.number(Dot.group));
     Value *All = C.times(steps(K), Dot.step / Dot.group);
     C.when(C.CreateICmpSLT(Used, All), [&] {
@@ -364,17 +370,17 @@ private:
   }
 
   void packColumns(Value *Count, Value *K) {
-    pack(IN1, Blocks.columns, Columns, AXIS_N, Count, In1, K);
+    pack(IN1, keep(panelColumns()), Columns, AXIS_N, Count, In1, K);
     if (!Dot.offset)
       return;
-    C.loop(C.number(0), Count, C.number(Blocks.columns), [&](Value *J) {
+    C.loop(C.number(0), Count, panelColumns(), [&](Value *J) {
       C.CreateCall(startFunction(U, Dot),
                    {C.at(In1, panelBytes(IN1, J, K)), steps(K)});
     });
   }
 
   void packRows(Value *Count, Value *K) {
-    pack(IN0, Blocks.height[0], Rows, AXIS_M, Count, In0, K);
+    pack(IN0, keep(panelRows()), Rows, AXIS_M, Count, In0, K);
   }
 
   // Panels of in0: where the first one is, and how far apart rows of the block
@@ -383,9 +389,9 @@ private:
     Value *First, *Rows, *Row, *Step;
   };
   Panels rowsAsPacked(Value *Count, Value *K, Value *AreNew) {
-    int Step = stepBytes(IN0), Height = Blocks.height[0];
+    int Step = stepBytes(IN0);
     Panels P = {In0, C.times(steps(K), Step), C.number(Step),
-                C.number(Height * Step)};
+                C.times(panelRows(), Step)};
     if (!teir_cpu_is_tiled(Dot.op) || W.Limits[IN0]) {
       C.when(AreNew, [&] { packRows(Count, K); });
       return P;
@@ -436,43 +442,48 @@ private:
   // multiplyFunction get.  Sums of single elements have kernels that small
   // products share.
   void block(Value *Which, Value *Height, ArrayRef<Value *> Given) {
-    bool IsShared = Dot.op == CPU_OP_NONE;
-    auto Kernel = [&](int H) {
-      return IsShared && H > 0
-                 ? directKernel(U, W.Sum, Blocks.height[H], Blocks.vectors)
-                 : multiplyFunction(U, Dot, W.Sum, Blocks.height[H]);
-    };
-    auto Call = [&](int First, ArrayRef<Value *> Arguments) {
-      Value *F = Kernel(First);
-      for (int H = First + 1; H < Blocks.height_count; H++)
-        F = C.CreateSelect(C.CreateICmpEQ(Which, C.number(H)), Kernel(H), F);
-      C.CreateCall(Kernel(First)->getFunctionType(), F, Arguments);
-    };
-    if (!IsShared || Blocks.height_count == 1) {
-      Call(0, Given);
+    if (!IsShared) {
+      Function *F = driverKernel(U, W, 0);
+      Value *Kernel = F;
+      for (int H = 1; H < heights(); H++)
+        Kernel = C.CreateSelect(C.CreateICmpEQ(Which, C.number(H)),
+                                driverKernel(U, W, H), Kernel);
+      C.CreateCall(F->getFunctionType(), Kernel, Given);
       return;
     }
+    Value *Place = C.at(Parts, C.times(Which, 8));
     C.when(
         C.CreateICmpEQ(Which, C.number(0)),
-        [&] { C.CreateCall(Kernel(0), Given); },
+        [&] { callPart(C, Place, CpuKernels, multiplyType(U, Dot), Given); },
         [&] {
-          Call(1, {Given[0], Given[1], C.number(Bytes),
-                   C.number(Blocks.height[0] * Bytes), Given[2],
-                   C.number(Blocks.columns * Bytes), Given[3], Given[4], Height,
-                   C.number(Blocks.columns), Given[5]});
+          callPart(C, Place, CpuKernels, directType(U),
+                   {Given[0], Given[1], C.number(Bytes),
+                    C.times(panelRows(), Bytes), Given[2],
+                    C.times(panelColumns(), Bytes), Given[3], Given[4], Height,
+                    panelColumns(), Given[5]});
         });
   }
 
   // How far a kernel's step goes in the next panel of in1, so that the panels
   // of in0 together ask for all of it.
   Value *aheadBytes(Value *Count) {
-    return C.divideUp(C.number(Blocks.columns * stepBytes(IN1)),
-                      C.divideUp(Count, C.number(Blocks.height[0])));
+    return C.divideUp(C.times(panelColumns(), stepBytes(IN1)),
+                      C.divideUp(Count, panelRows()));
+  }
+
+  Value *heightOf(Value *Which) {
+    if (IsShared)
+      return C.getNumber(C.at(Parts, C.times(Which, 8)), CpuParts + CpuHeights);
+    Value *Height = panelRows();
+    for (int H = 1; H < heights(); H++)
+      Height =
+          C.CreateSelect(C.CreateICmpEQ(Which, C.number(H)), height(H), Height);
+    return Height;
   }
 
   // Behind that of column J, or the first one, for the next rows.
   Value *nextPanel(Value *J, Value *Count, Value *K) {
-    Value *Next = C.plus(J, Blocks.columns);
+    Value *Next = C.plus(J, panelColumns());
     Value *IsOne = C.CreateICmpSLT(Next, Count);
     return C.at(In1,
                 panelBytes(IN1, C.CreateSelect(IsOne, Next, C.number(0)), K));
@@ -481,16 +492,13 @@ private:
   void multiply(Value *At, Value *Count, Value *ColumnCount, Value *K,
                 Value *Add, const Panels &Rows0) {
     Value *AheadBytes = aheadBytes(Count);
-    C.loop(C.number(0), ColumnCount, C.number(Blocks.columns), [&](Value *J) {
+    C.loop(C.number(0), ColumnCount, panelColumns(), [&](Value *J) {
       Value *Panel1 = C.at(In1, panelBytes(IN1, J, K));
       Value *Next = nextPanel(J, ColumnCount, K);
       panels(Count, [&](Value *I, Value *Which) {
         Value *Panel0 = C.at(Rows0.First, C.times(I, Rows0.Rows));
-        Value *Height = C.number(Blocks.height[0]);
-        for (int H = 1; H < Blocks.height_count; H++)
-          Height = C.CreateSelect(C.CreateICmpEQ(Which, C.number(H)),
-                                  C.number(Blocks.height[H]), Height);
-        Value *Before = C.CreateUDiv(I, C.number(Blocks.height[0]));
+        Value *Height = heightOf(Which);
+        Value *Before = C.CreateUDiv(I, panelRows());
         Value *Asked = C.times(C.times(Before, steps(K)), AheadBytes);
         auto To = [&](Value *Place, Value *Stride, Value *Add) {
           bool IsTiled = teir_cpu_is_tiled(Dot.op);
@@ -507,21 +515,21 @@ private:
         }
         Value *Whole = C.CreateAnd(
             isAdjacent(),
-            C.CreateAnd(C.CreateICmpSGE(C.getNumber(Columns.Runs, J),
-                                        C.number(Blocks.columns)),
-                        C.CreateICmpSGE(C.getNumber(Rows.Runs, I), Height)));
+            C.CreateAnd(
+                C.CreateICmpSGE(C.getNumber(Columns.Runs, J), panelColumns()),
+                C.CreateICmpSGE(C.getNumber(Rows.Runs, I), Height)));
         Value *Row =
             C.at(base(OUT), C.getNumber(offsets(Rows, OUT, I), (int64_t)0));
         Value *Place =
             C.at(Row, C.getNumber(offsets(Columns, OUT, J), (int64_t)0));
-        Value *Stride = C.number(Blocks.columns * Bytes);
+        Value *Stride = C.times(panelColumns(), Bytes);
         To(C.CreateSelect(Whole, Place, Sums),
            C.CreateSelect(Whole, stride(AXIS_M, OUT), Stride),
            C.CreateSelect(Whole, Add, C.number(0)));
         C.when(C.CreateNot(Whole), [&] {
           store(Sums, Stride, C.least(Height, C.CreateSub(Count, I)),
-                C.least(C.number(Blocks.columns), C.CreateSub(ColumnCount, J)),
-                I, J, Add);
+                C.least(panelColumns(), C.CreateSub(ColumnCount, J)), I, J,
+                Add);
         });
       });
     });
@@ -544,23 +552,51 @@ CpuPanel driverPanel(CpuUnit &U, const CpuWork &W, int T) {
           W.Lies[T]};
 }
 
+static teir_cpu_dot dotOf(const CpuUnit &U, const CpuWork &W) {
+  return teir_cpu_choose_dot(&U.Cpu, W.In[IN0], W.In[IN1], W.Sum);
+}
+
+bool driverIsShared(CpuUnit &U, const CpuWork &W) {
+  return dotOf(U, W).op == CPU_OP_NONE;
+}
+
+bool driverCrosses(CpuUnit &U, const CpuWork &W) {
+  return dotOf(U, W).step == 1 && !W.Limits[IN1] && !W.Plain;
+}
+
+Function *driverKernel(CpuUnit &U, const CpuWork &W, int Height) {
+  struct teir_cpu_blocks B = teir_cpu_blocks(&U.Cpu, W.Sum);
+  int Rows = B.height[std::min(Height, B.height_count - 1)];
+  return driverIsShared(U, W) && Height > 0
+             ? directKernel(U, W.Sum, Rows, B.vectors)
+             : multiplyFunction(U, dotOf(U, W), W.Sum, Rows);
+}
+
+SmallVector<int64_t, CpuNumbers> driverNumbers(CpuUnit &U, const CpuWork &W) {
+  if (!W.Packed || !driverIsShared(U, W))
+    return {};
+  struct teir_cpu_blocks B = teir_cpu_blocks(&U.Cpu, W.Sum);
+  SmallVector<int64_t, CpuNumbers> N;
+  for (int H = 0; H < TEIR_CPU_HEIGHTS; H++)
+    N.push_back(B.height[std::min(H, B.height_count - 1)]);
+  N.append({B.columns, B.block_m, B.block_n, B.block_k, B.kept_n, B.sums_m,
+            B.sums_n});
+  assert(N.size() == CpuNumbers);
+  return N;
+}
+
 CpuCode driverCode(CpuUnit &U, const CpuWork &W) {
-  bool IsNew;
-  Function *F = U.function("driver." + W.kind(), Type::getVoidTy(U.context()),
-                           "pp", IsNew);
+  bool IsNew, IsShared = driverIsShared(U, W);
+  CpuUnit &Of = IsShared ? *U.Common : U;
+  Function *F = Of.function((IsShared ? "driver.any." : "driver.") + W.kind(),
+                            Type::getInt64Ty(U.context()), "pp", IsNew);
   // Its loops are around much work, and it is half of the time that generating
   // code would take.
   if (IsNew) {
     CpuUnit::compileFast(*F);
     Driver(U, W, *F).emit();
   }
-  Function *Needs = U.function("needs." + W.kind(),
-                               Type::getInt64Ty(U.context()), "p", IsNew);
-  if (IsNew) {
-    CpuUnit::compileFast(*Needs);
-    Driver(U, W, *Needs).emitNeeds();
-  }
-  return {F, Needs};
+  return {F, true};
 }
 
 } // namespace nputeir

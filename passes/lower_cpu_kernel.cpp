@@ -89,7 +89,7 @@ private:
     Value *K = C.argument(0);
     Code::Values Begin = {C.argument(3), C.number(0)};
     Begin.append(First.begin(), First.end());
-    Code::Values Last = C.carry(
+    Code::Values Last = C.repeat(
         C.number(0), C.number(Height), C.number(1), Begin,
         [&](Value *I, ArrayRef<Value *> Now) {
           prefetchRow(Now[0], Blocks.vectors);
@@ -159,6 +159,14 @@ private:
 
 } // namespace
 
+static const char *arguments(const teir_cpu_dot &D) {
+  return teir_cpu_is_tiled(D.op) ? "ipppiiii" : "ipppiipi";
+}
+
+FunctionType *multiplyType(CpuUnit &U, const teir_cpu_dot &D) {
+  return U.type(Type::getVoidTy(U.context()), arguments(D));
+}
+
 Function *multiplyFunction(CpuUnit &U, const teir_cpu_dot &D, dtype Sum,
                            int Height) {
   bool IsNew;
@@ -166,10 +174,8 @@ Function *multiplyFunction(CpuUnit &U, const teir_cpu_dot &D, dtype Sum,
   if (D.op != CPU_OP_NONE)
     Kind += std::string(".") + dtype_name(D.packed[0]) + "." +
             dtype_name(D.packed[1]) + (D.offset ? ".offset" : "");
-  Function *F =
-      U.function(Twine("multiply.") + Kind + "." + Twine(Height),
-                 Type::getVoidTy(U.context()),
-                 teir_cpu_is_tiled(D.op) ? "ipppiiii" : "ipppiipi", IsNew);
+  Function *F = U.function(Twine("multiply.") + Kind + "." + Twine(Height),
+                           Type::getVoidTy(U.context()), arguments(D), IsNew);
   if (IsNew && teir_cpu_is_outer(D.op))
     defineOuterKernel(U, D, Sum, Height, *F);
   else if (IsNew && teir_cpu_is_square(D.op))

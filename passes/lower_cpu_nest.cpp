@@ -248,6 +248,8 @@ bool cpuDefineNest(Function &F) {
            .parse(N))
     return false; // not ours: it stays null, and the loops run
   F.removeFnAttr(NestAttribute);
+  F.addFnAttr(Attribute::NoInline);
+  CpuUnit::compileFast(F);
   NestCode(F, N).emit(F);
   return true;
 }

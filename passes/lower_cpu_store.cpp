@@ -128,10 +128,10 @@ private:
 
 } // namespace
 
-void callPart(Code &C, Value *Parts, CpuPart Part, FunctionType *T,
-              ArrayRef<Value *> Arguments) {
+Value *callPart(Code &C, Value *Parts, int Part, FunctionType *T,
+                ArrayRef<Value *> Arguments) {
   Value *F = C.getPointer(Parts, Part);
-  C.CreateCall(T, C.CreatePointerCast(F, pointerTo(T)), Arguments);
+  return C.CreateCall(T, C.CreatePointerCast(F, pointerTo(T)), Arguments);
 }
 
 static const char *const StoreArguments = "piiippipipii";
@@ -147,6 +147,10 @@ Function *storeFunction(CpuUnit &U, const CpuWork &W, StringRef Name) {
              : (dtype_name(W.Out) + Twine(".") + Twine(W.moved())).str();
   Function *F = U.function("store." + Twine(Of), Type::getVoidTy(U.context()),
                            StoreArguments, IsNew);
+  // Without an epilogue it stores edges only, which are much of a product of
+  // bytes.
+  if (IsNew && !W.Tail && dtype_kind(W.Out) == DTYPE_FLOAT)
+    CpuUnit::compileFast(*F);
   if (IsNew)
     Storer(U, W, *F).emit();
   return F;

@@ -16,6 +16,20 @@ CpuThinStride cpuColumnStride(const CpuWork &W) {
   return {AXIS_K, IN1, W.Column == CPU_VECTOR_DOT ? dtype_bytes(W.In[IN1]) : 0};
 }
 
+CpuWork cpuOneRow(const CpuWork &W) {
+  CpuWork Of = W;
+  Of.Vector = W.Row;
+  Of.Column = CPU_VECTOR_NO;
+  return Of;
+}
+
+CpuWork cpuFewColumns(const CpuWork &W) {
+  CpuWork Of = W;
+  Of.Vector = W.Column;
+  std::swap(Of.In[IN0], Of.In[IN1]);
+  return Of;
+}
+
 namespace {
 
 class Thin {
@@ -29,9 +43,6 @@ public:
       : U(U), W(W), C(F), Tensors(W.moved()) {}
 
   void emit() {
-    CpuWork Of = W;
-    Of.Vector = W.Row;
-    Of.Column = CPU_VECTOR_NO;
     teir_cpu_math Math = cpuMath(C);
     teir_cpu_size Size = {slot(record(AXIS_M)),
                           slot(record(AXIS_N)),
@@ -41,12 +52,10 @@ public:
                           W.Tail != nullptr};
     if (W.Row != CPU_VECTOR_NO)
       when(teir_cpu_has_one_row(&Math, &Size), cpuRowStride(W),
-           [&] { run(Of, C.argument(0)); });
-    Of.Vector = Of.Column = W.Column;
-    std::swap(Of.In[IN0], Of.In[IN1]);
+           [&] { run(cpuOneRow(W), C.argument(0)); });
     if (W.Column != CPU_VECTOR_NO)
       when(teir_cpu_has_few_columns(&Math, &Size), cpuColumnStride(W),
-           [&] { run(Of, exchanged()); });
+           [&] { run(cpuFewColumns(W), exchanged()); });
     C.CreateRet(C.getInt32(1));
   }
 
@@ -93,13 +102,13 @@ private:
 
 Function *thinFunction(CpuUnit &U, const CpuWork &W) {
   bool IsNew;
-  Function *F = U.function(Twine("thin.") + Twine((int)W.Row) + "." +
-                               Twine((int)W.Column) + "." + W.kind(),
-                           Type::getInt32Ty(U.context()), "p", IsNew);
+  Function *F = U.Common->function(Twine("thin.") + Twine((int)W.Row) + "." +
+                                       Twine((int)W.Column) + "." + W.kind(),
+                                   Type::getInt32Ty(U.context()), "p", IsNew);
   if (!IsNew)
     return F;
   CpuUnit::compileFast(*F);
-  Thin(U, W, *F).emit();
+  Thin(*U.Common, W, *F).emit();
   return F;
 }
 

@@ -84,23 +84,22 @@ enum {
 // frame whose size is not known is compiled slowly.
 enum { MostSlots = 512 };
 
-// i32 (slots, run, needs, rows, columns), of functions as in CpuCode and a
-// block of registers.
+// i32 (slots, run, needs, rows, columns): run as in CpuCode, the same again if
+// it needs memory, and a block of registers.
 class Threads {
   CpuUnit &U;
   Code C;
   unsigned Tensors;
-  FunctionType *RunType, *NeedsType;
+  FunctionType *RunType;
   Value *Run, *Needs;
 
 public:
   Threads(CpuUnit &U, const CpuWork &W, Function &F)
       : U(U), C(F), Tensors(W.moved()) {
     Type *P = bytePointer(C.getContext());
-    RunType = FunctionType::get(C.getVoidTy(), {P, P}, false);
-    NeedsType = FunctionType::get(C.getInt64Ty(), {P}, false);
+    RunType = FunctionType::get(C.getInt64Ty(), {P, P}, false);
     Run = C.CreatePointerCast(C.argument(1), pointerTo(RunType));
-    Needs = C.CreatePointerCast(C.argument(2), pointerTo(NeedsType));
+    Needs = C.CreatePointerCast(C.argument(2), pointerTo(RunType));
   }
 
   void emit() {
@@ -144,7 +143,7 @@ private:
     Value *Needed = C.CreateIsNotNull(Needs);
     Value *Memory = C.choose(Needed, {None}, [&] {
       return Code::Values{
-          emitMalloc(C, C.CreateCall(NeedsType, Needs, {Slots}))};
+          emitMalloc(C, C.CreateCall(RunType, Needs, {Slots, None}))};
     })[0];
     C.when(C.CreateAnd(Needed, C.CreateIsNull(Memory)),
            [&] { C.CreateRet(C.getInt32(1)); });
@@ -224,10 +223,11 @@ private:
   // larger.
   Value *largest(Value *Given, const CutAxis &Axis, Value *Parts, Value *Size) {
     Value *Own = own(C), *Bytes = C.number(0);
+    Value *None = Constant::getNullValue(bytePointer(C.getContext()));
     for (Value *Part : {C.number(0), C.plus(Parts, -1)}) {
       C.CreateCall(partFunction(U, Tensors),
                    {Given, Own, Axis.At, C.times(Part, Size), Size});
-      Value *Needed = C.roundUp(C.CreateCall(NeedsType, Needs, {Own}), 64);
+      Value *Needed = C.roundUp(C.CreateCall(RunType, Needs, {Own, None}), 64);
       Bytes = C.CreateSelect(C.CreateICmpSGT(Needed, Bytes), Needed, Bytes);
     }
     return Bytes;
@@ -273,13 +273,11 @@ Value *computeOnThreads(Code &C, CpuUnit &U, const CpuWork &W,
     CpuUnit::compileFast(*F);
     Threads(U, W, *F).emit();
   }
-  auto Place = [&](Function *F) -> Value * {
-    Type *P = bytePointer(U.context());
-    return F ? C.CreatePointerCast(F, P) : Constant::getNullValue(P);
-  };
+  Type *P = bytePointer(U.context());
+  Value *Run = C.CreatePointerCast(By.Run, P);
   struct teir_cpu_blocks Blocks = teir_cpu_blocks(&U.Cpu, W.Sum);
   return C.CreateCall(F,
-                      {Slots, Place(By.Run), Place(By.Needs),
+                      {Slots, Run, By.Needs ? Run : Constant::getNullValue(P),
                        C.number(Blocks.height[0]), C.number(Blocks.columns)});
 }
 

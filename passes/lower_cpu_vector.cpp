@@ -239,12 +239,15 @@ bool mayGather(const CpuWork &W) {
   return W.Vector == CPU_VECTOR_ADD && W.Column == CPU_VECTOR_ADD;
 }
 
+const char *kernelArguments(const CpuWork &W) {
+  return W.Vector == CPU_VECTOR_DOT ? "ippiipii" : "ipipip";
+}
+
 class VectorDriver {
   CpuUnit &U;
   const CpuWork &W;
   Code C;
   unsigned Tensors;
-  bool Masks;
   Value *Extent[AXIS_ROLES], *Axis[AXIS_ROLES];
   Value *Bases, *Buffer = nullptr, *Adds;
   Value *Gathered = nullptr; // sums of a few vectors, each of GatheredBytes
@@ -253,11 +256,7 @@ class VectorDriver {
 
 public:
   VectorDriver(CpuUnit &U, const CpuWork &W, Function &F)
-      : U(U), W(W), C(F), Tensors(W.moved()) {
-    Masks = teir_cpu_has_masks(&U.Cpu, W.Sum) &&
-            teir_cpu_has_masks(&U.Cpu, W.In[IN0]) &&
-            teir_cpu_has_masks(&U.Cpu, W.In[IN1]);
-  }
+      : U(U), W(W), C(F), Tensors(W.moved()) {}
 
   void emit() {
     int64_t Record = 1 + (int64_t)Tensors;
@@ -289,7 +288,7 @@ public:
     } else {
       batches(C.number(0), Extent[AXIS_N]);
     }
-    C.CreateRetVoid();
+    C.CreateRet(C.number(0));
   }
 
 private:
@@ -390,18 +389,17 @@ private:
   // Each of some rows of in1 times each vector, which is one unless it is known
   // that sums go to the result.
   void dot(Value *A, Value *Count, Value *To, Value *Step, Value *Add) {
-    Function *F = kernel("dot", 0);
     C.loop(C.number(0), Count, C.number(Together), [&](Value *I) {
       C.loop(C.number(0), Extent[AXIS_M], C.number(1), [&](Value *V) {
         Value *X =
             C.at(C.getPointer(Bases, IN0), C.times(V, stride(AXIS_M, IN0)));
         Value *Y =
             C.at(C.at(To, C.times(I, Step)), C.times(V, stride(AXIS_M, OUT)));
-        C.CreateCall(F, {Extent[AXIS_K], X,
-                         C.at(A, C.times(I, stride(AXIS_N, IN1))),
-                         stride(AXIS_N, IN1),
-                         C.least(C.CreateSub(Count, I), C.number(Together)), Y,
-                         Step, Add});
+        callKernel(false,
+                   {Extent[AXIS_K], X, C.at(A, C.times(I, stride(AXIS_N, IN1))),
+                    stride(AXIS_N, IN1),
+                    C.least(C.CreateSub(Count, I), C.number(Together)), Y, Step,
+                    Add});
       });
     });
   }
@@ -419,16 +417,15 @@ private:
     Value *K = Extent[AXIS_K];
     Value *Whole = C.CreateAnd(K, C.number(-Together));
     auto Steps = [&](Value *From, Value *Until, int Some) {
-      Function *F = kernel("add", Some);
       C.loop(From, Until, C.number(Some), [&](Value *P) {
         C.loop(C.number(0), Vectors, C.number(1), [&](Value *V) {
           Value *X = C.at(
               C.at(C.getPointer(Bases, IN0), C.times(P, stride(AXIS_K, IN0))),
               C.times(V, stride(AXIS_M, IN0)));
-          C.CreateCall(F, {Count, X, stride(AXIS_K, IN0),
-                           C.at(A, C.times(P, stride(AXIS_K, IN1))),
-                           stride(AXIS_K, IN1),
-                           C.at(To, C.times(V, GatheredBytes))});
+          callKernel(Some == 1, {Count, X, stride(AXIS_K, IN0),
+                                 C.at(A, C.times(P, stride(AXIS_K, IN1))),
+                                 stride(AXIS_K, IN1),
+                                 C.at(To, C.times(V, GatheredBytes))});
         });
       });
     };
@@ -436,17 +433,12 @@ private:
     Steps(Whole, K, 1);
   }
 
-  Function *kernel(const char *Kind, int Steps) {
-    bool IsNew, IsDot = W.Vector == CPU_VECTOR_DOT;
-    Function *F = U.function(
-        Twine("vector.") + Kind + Twine(Steps) + "." + dtype_name(W.In[0]) +
-            "." + dtype_name(W.In[1]) + "." + dtype_name(W.Sum),
-        Type::getVoidTy(U.context()), IsDot ? "ippiipii" : "ipipip", IsNew);
-    if (IsNew && IsDot)
-      DotKernel(U, W, Masks, *F).emit();
-    else if (IsNew)
-      AddKernel(U, W, Masks, Steps, *F).emit();
-    return F;
+  // One of the table: products that turn out to be of a vector have it there
+  // for each of their two forms.
+  void callKernel(bool IsOne, ArrayRef<Value *> Arguments) {
+    callPart(C, C.getPointer(C.argument(0), cpuPartsSlot(Tensors)),
+             (W.Column != CPU_VECTOR_NO ? CpuColumn : CpuVector) + IsOne,
+             U.type(C.getVoidTy(), kernelArguments(W)), Arguments);
   }
 
   void store(Value *J, Value *Count) {
@@ -469,16 +461,40 @@ private:
 
 } // namespace
 
+Function *vectorKernel(CpuUnit &U, const CpuWork &W, bool IsOne) {
+  bool IsDot = W.Vector == CPU_VECTOR_DOT, IsNew;
+  if (W.Vector == CPU_VECTOR_NO || (IsDot && IsOne))
+    return nullptr;
+  int Steps = IsDot ? 0 : IsOne ? 1 : Together;
+  Function *F =
+      U.function(Twine("vector.") + (IsDot ? "dot" : "add") + Twine(Steps) +
+                     "." + dtype_name(W.In[0]) + "." + dtype_name(W.In[1]) +
+                     "." + dtype_name(W.Sum),
+                 Type::getVoidTy(U.context()), kernelArguments(W), IsNew);
+  bool Masks = teir_cpu_has_masks(&U.Cpu, W.Sum) &&
+               teir_cpu_has_masks(&U.Cpu, W.In[IN0]) &&
+               teir_cpu_has_masks(&U.Cpu, W.In[IN1]);
+  if (IsNew && IsDot)
+    DotKernel(U, W, Masks, *F).emit();
+  else if (IsNew)
+    AddKernel(U, W, Masks, Steps, *F).emit();
+  return F;
+}
+
 CpuCode vectorCode(CpuUnit &U, const CpuWork &W) {
   bool IsNew;
-  const char *Kind = W.Vector == CPU_VECTOR_DOT ? "vector.dot."
+  std::string Kind = W.Vector == CPU_VECTOR_DOT ? "vector.dot."
                      : mayGather(W)             ? "vector.add.few."
                                                 : "vector.add.";
-  Function *F = U.function(Twine(Kind) + W.kind(), Type::getVoidTy(U.context()),
-                           "pp", IsNew);
-  if (IsNew)
-    VectorDriver(U, W, *F).emit();
-  return {F, nullptr};
+  if (W.Column != CPU_VECTOR_NO)
+    Kind += "column.";
+  Function *F = U.Common->function(Kind + W.kind(),
+                                   Type::getInt64Ty(U.context()), "pp", IsNew);
+  if (IsNew) {
+    CpuUnit::compileFast(*F);
+    VectorDriver(*U.Common, W, *F).emit();
+  }
+  return {F, false};
 }
 
 } // namespace nputeir

@@ -335,12 +335,14 @@ struct teir_cpu_blocks teir_cpu_blocks(const struct teir_cpu *c,
   }
   int64_t rows = b.height[0];
   b.block_n = round_down(c->cache_bytes[2] / b.block_k / bytes, b.columns);
-  b.kept_n = round_down(c->cache_bytes[1] / 2 / b.block_k / bytes, b.columns);
-  if (b.kept_n < b.columns)
-    b.kept_n = b.columns;
   /* in0 is packed for each block of columns, in1 for each part of the rows. */
   b.sums_n = round_down(b.block_n / 2, b.columns);
   b.sums_m = round_down(c->cache_bytes[2] / b.sums_n / bytes, rows);
+  b.kept_n = round_down(c->cache_bytes[1] / 2 / b.block_k / bytes, b.columns);
+  if (b.kept_n > b.sums_n)
+    b.kept_n = b.sums_n;
+  if (b.kept_n < b.columns)
+    b.kept_n = b.columns;
   return b;
 }
 

@@ -76,12 +76,11 @@ static void *at_most(math *m, void *x, int64_t n) {
   return apply(m, CPU_AT_MOST, x, number(m, n));
 }
 
-static void *round_up(math *m, void *x, int64_t unit) {
-  void *u = number(m, unit);
-  return apply(m, CPU_TIMES, apply(m, CPU_DIVIDE_UP, x, u), u);
+static void *round_up(math *m, void *x, void *unit) {
+  return apply(m, CPU_TIMES, apply(m, CPU_DIVIDE_UP, x, unit), unit);
 }
 
-static void *even(math *m, void *extent, void *largest, int64_t unit) {
+static void *even(math *m, void *extent, void *largest, void *unit) {
   void *count = apply(m, CPU_DIVIDE_UP, extent, largest);
   return round_up(m, apply(m, CPU_DIVIDE_UP, extent, count), unit);
 }
@@ -128,31 +127,40 @@ void *teir_cpu_is_small_for_tiles(math *m, const struct teir_cpu_size *s) {
                at_most(m, s->k, s->dot.step / 2 - 1));
 }
 
-void *teir_cpu_keeps_in0(const struct teir_cpu_blocks *b, math *m,
-                         const struct teir_cpu_size *s) {
-  return apply(m, CPU_BOTH, at_most(m, s->m, b->block_m),
-               at_most(m, s->k, b->block_k * s->dot.group));
+struct teir_cpu_most teir_cpu_most(const struct teir_cpu_blocks *b, math *m) {
+  return (struct teir_cpu_most){number(m, b->height[0]), number(m, b->columns),
+                                number(m, b->block_m),   number(m, b->block_n),
+                                number(m, b->block_k),   number(m, b->kept_n),
+                                number(m, b->sums_m),    number(m, b->sums_n)};
 }
 
-struct teir_cpu_cut teir_cpu_cut_packed(const struct teir_cpu_blocks *b,
+static void *largest_k(const struct teir_cpu_most *most, math *m,
+                       const struct teir_cpu_size *s) {
+  return apply(m, CPU_TIMES, most->block_k, number(m, s->dot.group));
+}
+
+void *teir_cpu_keeps_in0(const struct teir_cpu_most *most, math *m,
+                         const struct teir_cpu_size *s) {
+  return apply(m, CPU_BOTH, apply(m, CPU_AT_MOST, s->m, most->block_m),
+               apply(m, CPU_AT_MOST, s->k, largest_k(most, m, s)));
+}
+
+struct teir_cpu_cut teir_cpu_cut_packed(const struct teir_cpu_most *most,
                                         math *m,
                                         const struct teir_cpu_size *s) {
-  int64_t rows = b->height[0];
   struct teir_cpu_cut c;
-  c.block_k = even(m, s->k, number(m, b->block_k * s->dot.group),
-                   s->dot.step > 8 ? s->dot.step : 8);
-  c.block_m = even(m, s->m, number(m, b->block_m), rows);
+  c.block_k = even(m, s->k, largest_k(most, m, s),
+                   number(m, s->dot.step > 8 ? s->dot.step : 8));
+  c.block_m = even(m, s->m, most->block_m, most->rows);
   /* For few rows a panel of in1 is used once, while it is in the first
    * cache; for one block of in0, while it is in the second. */
-  void *largest = number(m, s->finishes ? b->sums_n : b->block_n);
-  largest =
-      choose(m, teir_cpu_keeps_in0(b, m, s),
-             number(m, b->kept_n < b->sums_n ? b->kept_n : b->sums_n), largest);
-  largest = choose(m, at_most(m, s->m, rows),
-                   number(m, (int64_t)b->columns * 4), largest);
-  c.block_n = even(m, s->n, largest, b->columns);
-  c.part_m = s->finishes ? apply(m, CPU_LEAST, round_up(m, s->m, rows),
-                                 number(m, b->sums_m))
+  void *largest = choose(m, teir_cpu_keeps_in0(most, m, s), most->kept_n,
+                         s->finishes ? most->sums_n : most->block_n);
+  largest = choose(m, apply(m, CPU_AT_MOST, s->m, most->rows),
+                   apply(m, CPU_TIMES, most->columns, number(m, 4)), largest);
+  c.block_n = even(m, s->n, largest, most->columns);
+  c.part_m = s->finishes ? apply(m, CPU_LEAST, round_up(m, s->m, most->rows),
+                                 most->sums_m)
                          : s->m;
   return c;
 }

@@ -439,7 +439,8 @@ static int64_t known(const void *number) { return *(const int64_t *)number; }
 /* As the driver of lower_cpu_driver.cpp loops. */
 static void plan_packed(struct schedule *s, const struct teir_cpu_math *m,
                         const struct teir_cpu_size *size) {
-  struct teir_cpu_cut c = teir_cpu_cut_packed(&s->blocks, m, size);
+  struct teir_cpu_most most = teir_cpu_most(&s->blocks, m);
+  struct teir_cpu_cut c = teir_cpu_cut_packed(&most, m, size);
   s->kernel = "packed";
   s->columns = s->blocks.columns;
   for (int t = IN0; t <= IN1; t++)

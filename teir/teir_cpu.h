@@ -192,11 +192,17 @@ void *teir_cpu_is_small_for_tiles(const struct teir_cpu_math *,
 struct teir_cpu_cut {
   void *block_m, *block_n, *block_k, *part_m;
 };
-struct teir_cpu_cut teir_cpu_cut_packed(const struct teir_cpu_blocks *,
+/* What of teir_cpu_blocks that depends on: rows are height[0]. */
+struct teir_cpu_most {
+  void *rows, *columns, *block_m, *block_n, *block_k, *kept_n, *sums_m, *sums_n;
+};
+struct teir_cpu_most teir_cpu_most(const struct teir_cpu_blocks *,
+                                   const struct teir_cpu_math *);
+struct teir_cpu_cut teir_cpu_cut_packed(const struct teir_cpu_most *,
                                         const struct teir_cpu_math *,
                                         const struct teir_cpu_size *);
 /* Is all of in0 one block?  It is packed once then, for all columns. */
-void *teir_cpu_keeps_in0(const struct teir_cpu_blocks *,
+void *teir_cpu_keeps_in0(const struct teir_cpu_most *,
                          const struct teir_cpu_math *,
                          const struct teir_cpu_size *);
 /* Of one that is not packed: block_m and block_k only. */

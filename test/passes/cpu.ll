@@ -45,22 +45,25 @@
 ; LARGE: define linkonce_odr hidden i32 @nputeir.permit.
 ; LARGE: call i64 asm sideeffect "syscall", {{.*}}(i64 158, i64 4131, i64 18)
 ; LARGE: define linkonce_odr hidden void @nputeir.lines.bf16.32.steps.avx512bf16.
-; LARGE: define linkonce_odr hidden void @nputeir.driver.3.bf16.bf16.f32.f32.0.0.amx.
+; LARGE: define linkonce_odr hidden i64 @nputeir.driver.3.bf16.bf16.f32.f32.0.0.amx.
 ; LARGE: call void @llvm.x86.sttilecfg(ptr %[[BEFORE:.*]])
 ; LARGE: call void @llvm.x86.ldtilecfg(ptr
 ; LARGE: call void @llvm.x86.ldtilecfg(ptr %[[BEFORE]])
 ; LARGE: call void @llvm.x86.tdpbf16ps(i8 0, i8 4, i8 6)
 ; Threads are asked for by one function for all processors.
 ; LARGE: store ptr @nputeir_threads_1
-; LARGE: define linkonce_odr hidden void @nputeir.driver.3.bf16.bf16.f32.f32.0.0.avx512bf16
+; LARGE: define linkonce_odr hidden i64 @nputeir.driver.3.bf16.bf16.f32.f32.0.0.avx512bf16
 ; LARGE: call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(
-; LARGE: define linkonce_odr hidden void @nputeir.driver.3.bf16.bf16.f32.f32.0.0.avx512.
+; LARGE: define linkonce_odr hidden void @nputeir.multiply.f32.14.avx512.
 ; LARGE: call <16 x float> @llvm.fma.v16f32(
 ; Loops stand as they shall be: nobody looks for induction variables.
 ; LARGE: freeze ptr
 ; LARGE: freeze i64
-; LARGE: define linkonce_odr hidden void @nputeir.driver.3.bf16.bf16.f32.f32.0.0.avx2
-; LARGE: define linkonce_odr hidden void @nputeir.driver.3.bf16.bf16.f32.f32.0.0.sse2
+; What multiplies element by element has one driver for all processors.
+; LARGE: define linkonce_odr hidden i64 @nputeir.driver.any.3.bf16.bf16.f32.f32.0.0.sse2
+; LARGE: define linkonce_odr hidden void @nputeir.multiply.f32.6.avx2.
+; LARGE: define linkonce_odr hidden void @nputeir.multiply.f32.6.sse2.
+; LARGE-NOT: @nputeir.driver
 ; LARGE-NOT: store ptr @nputeir_threads_1
 ; LARGE-NOT: @nputeir.small
 ; LARGE: attributes {{.*}} "tune-cpu"="generic"
