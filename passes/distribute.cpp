@@ -114,6 +114,12 @@ public:
     return splitMembers(Kept);
   }
 
+  bool mayRun() {
+    return findWriters() && any_of(Writers, [&](Instruction *W) {
+             return storesProduct(*cast<StoreInst>(W));
+           });
+  }
+
 private:
   bool splitMembers(BasicBlock *&Kept) {
     return splitGroup(Kept) || (partMembers() && splitGroup(Kept));
@@ -314,6 +320,10 @@ private:
 };
 
 } // namespace
+
+bool storesProductBeside(Loop &L, LoopFacts &Facts) {
+  return NestDistribution(L, Facts, true).mayRun();
+}
 
 bool distribute(Loop &L, LoopFacts &Facts, bool Vectors, BasicBlock *&Kept) {
   return NestDistribution(L, Facts, Vectors).run(Kept);

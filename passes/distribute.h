@@ -24,6 +24,8 @@ struct LoopFacts {
 // *Kept: the first block of a copy that stays as it was; null: there is none.
 bool distribute(llvm::Loop &L, LoopFacts &Facts, bool Vectors,
                 llvm::BasicBlock *&Kept);
+// L stores a product, of a vector at least, beside something else.
+bool storesProductBeside(llvm::Loop &L, LoopFacts &Facts);
 
 } // namespace nputeir
 

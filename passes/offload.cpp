@@ -264,8 +264,11 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &FAM) {
     if (!D->Print && (OnCpu || wantsCpuCode(Asked, F))) {
       if (!OnCpu && any_of(Found, IsLeft) && (Changed || LeavesCpu))
         TakeLeft(TakenBy::Matrix);
+      auto IsBeside = [](const Finding &N) {
+        return N.V.rule == RULE_EXTRA_STORE;
+      };
       if ((any_of(Found, IsLeft) && (Changed || LeavesCpu)) ||
-          any_of(Found, [](const Finding &N) { return mayBeSplit(N.V.rule); }))
+          (any_of(Found, IsBeside) && hasVectorsBeside(C.function(), Own->FAM)))
         TakeLeft(TakenBy::Any);
     }
     Changed |= replaceCopied(C, F, Asked, Found, Scope.A);

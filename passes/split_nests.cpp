@@ -106,6 +106,13 @@ public:
     });
   }
 
+  bool hasVectorBeside() {
+    LoopFacts Facts = facts();
+    return any_of(Facts.LI.getLoopsInPreorder(), [&](Loop *L) {
+      return mayBeTried(*L, Tried) && storesProductBeside(*L, Facts);
+    });
+  }
+
 private:
   LoopFacts facts() {
     return {FAM.getResult<LoopAnalysis>(F),
@@ -212,6 +219,12 @@ std::vector<SplitNest> splitSymmetricProducts(Function &F,
                                               const DenseSet<int> &Without) {
   NestSplitter S(F, FAM, Without);
   return S.splitAll([&] { return S.splitNextSymmetric(); });
+}
+
+bool hasVectorsBeside(Function &F, FunctionAnalysisManager &FAM) {
+  bool Has = NestSplitter(F, FAM, {}, true).hasVectorBeside();
+  FAM.clear(F, "");
+  return Has;
 }
 
 bool hasTriangleSums(Function &F, FunctionAnalysisManager &FAM) {

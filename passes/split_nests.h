@@ -23,6 +23,8 @@ std::vector<SplitNest> splitNests(llvm::Function &F,
                                   llvm::FunctionAnalysisManager &FAM,
                                   const llvm::DenseSet<int> &Without,
                                   bool WantsSquares, bool WantsVectors);
+// A product of a matrix and a vector may come out of one.
+bool hasVectorsBeside(llvm::Function &F, llvm::FunctionAnalysisManager &FAM);
 
 // Splits nests of F whose sums are as long as the row says, but for those of
 // these numbers; as they are before anything in them is replaced.
