@@ -538,10 +538,13 @@ private:
 
 } // namespace
 
+static teir_cpu_dot dotOf(const CpuUnit &U, const CpuWork &W) {
+  return teir_cpu_choose_dot(&U.Cpu, W.In[IN0], W.In[IN1], W.Sum);
+}
+
 CpuPanel driverPanel(CpuUnit &U, const CpuWork &W, int T) {
   struct teir_cpu_blocks Blocks = teir_cpu_blocks(&U.Cpu, W.Sum);
-  struct teir_cpu_dot Dot =
-      teir_cpu_choose_dot(&U.Cpu, W.In[IN0], W.In[IN1], W.Sum);
+  struct teir_cpu_dot Dot = dotOf(U, W);
   bool Lines = T == IN0 && teir_cpu_is_tiled(Dot.op);
   return {T == IN0 ? Blocks.height[0] : Blocks.columns,
           W.In[T],
@@ -550,10 +553,6 @@ CpuPanel driverPanel(CpuUnit &U, const CpuWork &W, int T) {
           T == IN0 && Dot.offset,
           (int)W.Limits[T],
           W.Lies[T]};
-}
-
-static teir_cpu_dot dotOf(const CpuUnit &U, const CpuWork &W) {
-  return teir_cpu_choose_dot(&U.Cpu, W.In[IN0], W.In[IN1], W.Sum);
 }
 
 bool driverIsShared(CpuUnit &U, const CpuWork &W) {

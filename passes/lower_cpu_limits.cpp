@@ -124,7 +124,7 @@ private:
           })[0]);
     C.walk(C.number(0), Columns, [&](Value *K) {
       Value *Left = C.CreateSub(Columns, K);
-      Value *Run = C.least(C.getNumber(Runs, K), Left);
+      Value *Run = runFrom(K);
       // Limits move evenly along a run; what follows it begins a group.
       Value *Some = C.CreateSelect(C.CreateICmpEQ(Run, Left), Run,
                                    C.CreateAnd(Run, C.number(-P.Group)));
