@@ -201,14 +201,17 @@ bool FactorMoves::isUnchanging(const Value *V, const Loop &L) {
 
 // Loops within L do not, wherever L begins them.
 bool FactorMoves::mayMove(const SCEV *Place, const Loop &L) {
-  return !Place || arrayInFrame(Place, SE) ||
-         SCEVExprContains(Place, [&](const SCEV *S) {
-           const auto *Rec = dyn_cast<SCEVAddRecExpr>(S);
-           const auto *Value = dyn_cast<SCEVUnknown>(S);
-           return (Rec && Rec->getLoop() == &L) ||
-                  (Value && !SE.isLoopInvariant(Value, &L) &&
-                   !isUnchanging(Value->getValue(), L));
-         });
+  return !Place || arrayInFrame(Place, SE) || changes(Place, L);
+}
+
+bool FactorMoves::changes(const SCEV *Place, const Loop &L) {
+  return SCEVExprContains(Place, [&](const SCEV *S) {
+    const auto *Rec = dyn_cast<SCEVAddRecExpr>(S);
+    const auto *Value = dyn_cast<SCEVUnknown>(S);
+    return (Rec && Rec->getLoop() == &L) ||
+           (Value && !SE.isLoopInvariant(Value, &L) &&
+            !isUnchanging(Value->getValue(), L));
+  });
 }
 
 // Unless the place is computed from the loop's counter by additions and
@@ -302,20 +305,21 @@ bool FactorMoves::mayFormMatrix(const Instruction &I, const Loop &Outermost) {
 // ---- what lies in the way of a loop ----
 
 // V, an index, is computed from an element that L moves.  Sizes that lie in
-// memory stay where they are, and rows of pointers are no index.
-bool FactorMoves::namesPlace(const Value *V, const Loop &L, int &Left) const {
+// memory stay where they are, also behind pointers that do, and rows of
+// pointers are no index.
+bool FactorMoves::namesPlace(const Value *V, const Loop &L, int &Left) {
   const auto *I = dyn_cast<Instruction>(V);
   if (!I || !L.contains(I) || Left-- <= 0)
     return false;
   if (const auto *Load = dyn_cast<LoadInst>(I))
-    return !SE.isLoopInvariant(
-        SE.getSCEV(const_cast<Value *>(Load->getPointerOperand())), &L);
+    return changes(SE.getSCEV(const_cast<Value *>(Load->getPointerOperand())),
+                   L);
   return isa<CastInst, BinaryOperator, FreezeInst>(I) &&
          any_of(I->operands(),
                 [&](const Use &U) { return namesPlace(U.get(), L, Left); });
 }
 
-bool FactorMoves::isNamed(const SCEV *Place, const Loop &L) const {
+bool FactorMoves::isNamed(const SCEV *Place, const Loop &L) {
   return Place && SCEVExprContains(Place, [&](const SCEV *S) {
            const auto *Number = dyn_cast<SCEVUnknown>(S);
            int Left = FactorsMax;

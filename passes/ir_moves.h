@@ -65,13 +65,14 @@ private:
   const Stored &storedIn(const llvm::Loop &L);
   bool isUnchanging(const llvm::Value *V, const llvm::Loop &L);
   bool mayMove(const llvm::SCEV *Place, const llvm::Loop &L);
+  bool changes(const llvm::SCEV *Place, const llvm::Loop &L);
   bool mayStay(const llvm::SCEV *Place, const llvm::Loop &L);
   bool mayMoveOne(const Product &X, const llvm::Loop &L);
   bool mayBeAlike(const llvm::SCEV *X, const llvm::SCEV *Y) const;
   bool isSame(const llvm::Value *X, const llvm::Value *Y, int Depth = 0) const;
   bool areWrittenOut(const Product &X, const Product &Y) const;
-  bool namesPlace(const llvm::Value *V, const llvm::Loop &L, int &Left) const;
-  bool isNamed(const llvm::SCEV *Place, const llvm::Loop &L) const;
+  bool namesPlace(const llvm::Value *V, const llvm::Loop &L, int &Left);
+  bool isNamed(const llvm::SCEV *Place, const llvm::Loop &L);
   bool isComputed(const llvm::StoreInst &S) const;
   const Blocks &computedFor(const llvm::AllocaInst &Array);
 };

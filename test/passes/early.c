@@ -140,6 +140,32 @@ void row_looked_up(int *restrict s, signed char **rows, const signed char *x,
     s[i] = t;
   }
 }
+// Nor does a size in memory that a pointer in memory leads to; of structs that
+// the loop moves it may be another one each time.
+struct layer {
+  const struct layer *next;
+  int size;
+};
+void size_behind_pointer(int *restrict s, const signed char *a,
+                         const signed char *x, const struct layer *l) {
+  for (int i = 0; i < l->size; i++) { // expected-remark {{replaced}}
+    int t = 0;
+    for (int k = 0; k < l->next->size; k++)
+      t += a[i * l->next->size + k] * x[k];
+    s[i] = t;
+  }
+}
+void sizes_behind_pointers(int *restrict s, const signed char *a,
+                           const signed char *x, const struct layer *l,
+                           int n) {
+  // expected-remark@+1 {{NonAffineIndex]: an element says where}}
+  for (int i = 0; i < n; i++) {
+    int t = 0;
+    for (int k = 0; k < n; k++)
+      t += a[l[i].next->size + k] * x[k];
+    s[i] = t;
+  }
+}
 // A row in the frame is filled with what no input of a product is; copies are.
 void roots(float *restrict s, const float *a, const float *x, int n) {
   float row[32];
