@@ -177,7 +177,7 @@ void AssumedLoads::assume(LoadInst &L) {
       return replaceLoad(L, *Known.New);
     }
   forgetIterations();
-  if (!Places.runsIf(L, X.Counts))
+  if (!Places.runsIf(L, X.Counts) && !Places.runsInMiddleIf(L, X.Counts))
     return;
   auto Decides = [&](const SCEV *S) {
     return dependsOn(S, &Ahead::Stale) || isLate(S);

@@ -28,13 +28,16 @@
 #include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/DomTreeUpdater.h"
 #include "llvm/Analysis/MemoryLocation.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/PatternMatch.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/LCSSA.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
 
 using namespace llvm;
+using namespace PatternMatch;
 
 namespace nputeir {
 
@@ -55,9 +58,21 @@ const SCEV *Hoister::surplus(const Value &Condition, bool Holds) {
       Holds ? Asked->getPredicate() : Asked->getInversePredicate();
   const SCEV *More = SE.getSCEV(Asked->getOperand(0)),
              *Less = SE.getSCEV(Asked->getOperand(1));
-  if (How == CmpInst::ICMP_SLT || How == CmpInst::ICMP_ULT) {
+  if (ICmpInst::isLT(How) || ICmpInst::isLE(How)) {
     std::swap(More, Less);
     How = CmpInst::getSwappedPredicate(How);
+  }
+  if (ICmpInst::isGE(How)) { // one more is larger, in a type that has room
+    auto *Wide = IntegerType::get(
+        SE.getContext(), (unsigned)SE.getTypeSizeInBits(More->getType()) + 1);
+    bool Signed = CmpInst::isSigned(How);
+    auto Widened = [&](const SCEV *S) {
+      return Signed ? SE.getSignExtendExpr(S, Wide)
+                    : SE.getZeroExtendExpr(S, Wide);
+    };
+    Less = Widened(Less);
+    More = SE.getAddExpr(Widened(More), SE.getOne(Wide));
+    How = Signed ? CmpInst::ICMP_SGT : CmpInst::ICMP_UGT;
   }
   if (How == CmpInst::ICMP_SGT)
     More = SE.getSMaxExpr(More, Less);
@@ -80,11 +95,11 @@ bool Hoister::surplusesOf(const BasicBlock *B,
   bool Holds = Branch->getSuccessor(0) == B;
   SmallVector<const Value *, 4> Open = {Branch->getCondition()};
   while (!Open.empty()) { // the operands of one expression
-    const Value *Asked = Open.pop_back_val();
-    const auto *Both = dyn_cast<BinaryOperator>(Asked);
-    if (Holds && Both && Both->getOpcode() == Instruction::And &&
+    const Value *Asked = Open.pop_back_val(), *X, *Y;
+    if ((Holds ? match(Asked, m_LogicalAnd(m_Value(X), m_Value(Y)))
+               : match(Asked, m_LogicalOr(m_Value(X), m_Value(Y)))) &&
         Open.size() < AskedMax) {
-      Open.append({Both->getOperand(1), Both->getOperand(0)});
+      Open.append({Y, X});
       continue;
     }
     Counts.push_back(surplus(*Asked, Holds));
@@ -106,7 +121,7 @@ bool Hoister::countsBefore(const BasicBlock *B,
     for (; !always(B, *Around, DT); B = B->getSinglePredecessor())
       if (!surplusesOf(B, Counts))
         return false;
-    if (B != Around->getHeader() && From == Around->getHeader())
+    if (DT.properlyDominates(From, B))
       Counts.push_back(SE.getExitCount(Around, From));
     if (Around == &Outer)
       break;
@@ -125,17 +140,64 @@ bool Hoister::mayFailBefore(const Instruction &I) const {
   });
 }
 
+// In front.
+bool Hoister::areKnown(ArrayRef<const SCEV *> Counts) {
+  Expander Code(SE, *Outer.getHeader()->getModule());
+  return all_of(Counts, [&](const SCEV *S) {
+    return !isa<SCEVCouldNotCompute>(S) && SE.isLoopInvariant(S, &Outer) &&
+           SE.properlyDominates(S, Outer.getHeader()) && Code.isSafe(S);
+  });
+}
+
 bool Hoister::runsIf(const Instruction &I,
                      SmallVectorImpl<const SCEV *> &Counts) {
-  if (!countsBefore(I.getParent(), Counts))
+  if (!countsBefore(I.getParent(), Counts) || !areKnown(Counts))
     return false;
-  Expander Code(SE, *I.getModule());
-  for (const SCEV *S : Counts)
-    if (isa<SCEVCouldNotCompute>(S) || !SE.isLoopInvariant(S, &Outer) ||
-        !SE.properlyDominates(S, Outer.getHeader()) || !Code.isSafe(S))
-      return false;
   const auto *L = dyn_cast<LoadInst>(&I);
   return !mayFailBefore(I) || (L && mayReadEarly(*L, front(), DT));
+}
+
+namespace {
+
+// A number as it is in the iteration in the middle of each loop in Outer.
+class InMiddle : public SCEVRewriteVisitor<InMiddle> {
+  const Loop &Outer;
+
+public:
+  InMiddle(ScalarEvolution &SE, const Loop &Outer)
+      : SCEVRewriteVisitor(SE), Outer(Outer) {}
+
+  const SCEV *visitAddRecExpr(const SCEVAddRecExpr *Rec) {
+    const Loop *L = Rec->getLoop();
+    if (!Outer.contains(L) || !Rec->isAffine())
+      return Rec;
+    const BasicBlock *From = exitOf(*L).From;
+    const SCEV *Count =
+        From ? SE.getExitCount(L, From) : SE.getCouldNotCompute();
+    if (isa<SCEVCouldNotCompute>(Count))
+      return Rec;
+    const SCEV *Half =
+        SE.getUDivExpr(visit(Count), SE.getConstant(Count->getType(), 2));
+    return SE.getAddExpr(
+        visit(Rec->getStart()),
+        SE.getMulExpr(visit(Rec->getStepRecurrence(SE)),
+                      SE.getTruncateOrZeroExtend(Half, Rec->getType())));
+  }
+};
+
+} // namespace
+
+// Margins leave out iterations at the ends of loops.
+bool Hoister::runsInMiddleIf(const Instruction &I,
+                             SmallVectorImpl<const SCEV *> &Counts) {
+  Counts.clear();
+  if (!countsBefore(I.getParent(), Counts) || mayFailBefore(I))
+    return false;
+  InMiddle Middle(SE, Outer);
+  for (const SCEV *&S : Counts)
+    if (!isa<SCEVCouldNotCompute>(S))
+      S = Middle.visit(S);
+  return areKnown(Counts);
 }
 
 Value *Hoister::noneIsZero(ArrayRef<const SCEV *> Counts) {

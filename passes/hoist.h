@@ -27,6 +27,9 @@ public:
   // front.  False: it depends on more than that.
   bool runsIf(const llvm::Instruction &I,
               llvm::SmallVectorImpl<const llvm::SCEV *> &Counts);
+  // I runs at least once if none of these is.
+  bool runsInMiddleIf(const llvm::Instruction &I,
+                      llvm::SmallVectorImpl<const llvm::SCEV *> &Counts);
   // Null: there is no count.
   llvm::Value *noneIsZero(llvm::ArrayRef<const llvm::SCEV *> Counts);
   // I stands in front, in a branch if Runs is a condition; its users get what
@@ -34,6 +37,7 @@ public:
   llvm::Value *move(llvm::Instruction &I, llvm::Value *Runs);
 
 private:
+  bool areKnown(llvm::ArrayRef<const llvm::SCEV *> Counts);
   enum { AskedMax = 16 }; // at once
   const llvm::SCEV *surplus(const llvm::Value &Condition, bool Holds);
   bool surplusesOf(const llvm::BasicBlock *B,
