@@ -160,9 +160,15 @@ void AssumedLoads::assume() {
   forgetIterations();
 }
 
+void AssumedLoads::assumeUnchanged() {
+  MayAsk = false;
+  assume();
+}
+
 void AssumedLoads::assume(LoadInst &L) {
   if (!Shaping.count(&L) || !L.isSimple() ||
-      !Outer.isLoopInvariant(L.getPointerOperand()) || isChanged(L))
+      !Outer.isLoopInvariant(L.getPointerOperand()) || isChanged(L) ||
+      (!MayAsk && mayChange(L)))
     return;
   Ahead X = {};
   X.Load = &L;

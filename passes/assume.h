@@ -35,6 +35,7 @@ class AssumedLoads {
   std::vector<Ahead> Found;
   llvm::SmallVector<std::pair<llvm::Use *, llvm::Value *>, 32> Replaced;
   bool Outdated = false; // what is known of iterations
+  bool MayAsk = true;    // whether a store changes something
 
 public:
   AssumedLoads(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::ScalarEvolution &SE,
@@ -45,6 +46,9 @@ public:
   ~AssumedLoads();
   // The nest gets such values from in front of it, to be read ..
   void assume();
+  // .. but for what a store may change, where it also writes what the
+  // description leaves out ..
+  void assumeUnchanged();
   // .. and reads its memory again.
   void restore();
   // False and a verdict when it cannot be asked at run time whether they do

@@ -104,9 +104,9 @@ bool Search::leavesCode() const {
 void Search::rewrite(StringRef Where) {
   assert(MayTake || Take.empty());
   for (Taken &T : Take) {
-    assert(!T.TEIR.empty() &&
-           (T.L != nullptr) == (T.Loads || T.First.has_value()));
+    assert(!T.TEIR.empty() && (T.L != nullptr) == (T.Loads != nullptr));
     if (T.First) {
+      T.Loads->compute(T.Nest);
       rewriteSums(*T.L, *T.First, LI, SE, DT, T.Nest, T.P, O, T.TEIR, Where);
       continue;
     }
@@ -343,7 +343,10 @@ bool Search::takeSums(Loop &L, SumLoop &S, size_t Before) {
   IRNest Nest;
   addArray(L, S);
   Sides Ways;
+  auto Loads = std::make_unique<AssumedLoads>(L, LI, SE, DT, AA);
+  Loads->assumeUnchanged();
   bool Read = readNest(L, LI, SE, DT, AA, A, Nest, N.V, Ways, &S);
+  Loads->restore();
   Plan P = Read ? Planner.planOf(Nest, N) : Plan();
   if (!isPlanned(P)) {
     dropRowPointers(Nest);
@@ -355,7 +358,8 @@ bool Search::takeSums(Loop &L, SumLoop &S, size_t Before) {
                   Found.begin() + (ptrdiff_t)Before, Found.end(),
                   [](const Finding &Old) { return Old.V.rule != RULE_TAKEN; }),
               Found.end());
-  Take.push_back({std::move(Nest), nullptr, P, N.TEIR, &L, {}, std::move(S)});
+  Take.push_back(
+      {std::move(Nest), std::move(Loads), P, N.TEIR, &L, {}, std::move(S)});
   Found.push_back(std::move(N));
   return true;
 }

@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 79
+// DONE: 84
 #include "forms.h"
 
 #include <math.h>
@@ -152,6 +152,43 @@ INT_FORM(unrolled_over_columns) {
       C[i * N + j + 1] = s - t;
       C[i * N + j + 2] = u ^ v;
     }
+}
+
+// Members that are only read inside of an edge.
+struct layer {
+  int rows, depth, *marks;
+  const __bf16 *in, *weights;
+  float *out;
+};
+#define EDGE                                                                   \
+  float s = 0;                                                                 \
+  for (int t = 0; t < 3; t++)                                                  \
+    if (i + t >= 1 && i + t - 1 < l->rows)                                     \
+      for (int k = 0; k < l->depth; k++)                                       \
+        s += (float)l->in[(i + t - 1) * l->depth + k] *                        \
+             (float)l->weights[(j * 3 + t) * l->depth + k];
+__attribute__((noinline)) static void activate(const struct layer *l, int M, int N) {
+  I J { // expected-remark {{for its sums}}
+    EDGE
+    l->out[i * N + j] = tanhf(s * 0.125f);
+  }
+}
+BF16_FORM(activated_inside_edges) {
+  struct layer l = {M, K, NULL, A, B, C};
+  activate(&l, M, N);
+}
+// A mark may change the number of rows, for all that is known.
+__attribute__((noinline)) static void mark(const struct layer *l, int M, int N) {
+  I J { // expected-remark {{kept}}
+    EDGE
+    l->out[i * N + j] = tanhf(s * 0.125f);
+    l->marks[i * N + j] = s > 0;
+  }
+}
+BF16_FORM(marked_inside_edges) {
+  static int marks[64 * 64];
+  struct layer l = {M, K, marks, A, B, C};
+  mark(&l, M, N);
 }
 
 // Near misses.
