@@ -10,6 +10,7 @@
 #include "expressions.h"
 #include "lanes.h"
 #include "mem_nest.h"
+#include "middle_writes.h"
 #include "reads_first.h"
 #include "sum_loops.h"
 
@@ -262,8 +263,15 @@ private:
       }
       if (!Guarded)
         N.value = read(S->getValueOperand(), false, 0);
-      else if (mayBeConditional(*S, N, Stores))
+      else if (mayBeConditional(*S, N, Stores)) {
         N.value = readConditional(*S, N);
+        auto IsSame = [&, &N = N](const auto &Other) {
+          return samePlace(Other.second.to, N.to);
+        };
+        if (N.conditional && count_if(Stores, IsSame) == 1 &&
+            isWrittenInMiddle(N, Places, SE, *this))
+          N.conditional = false;
+      }
       add(N);
     }
     return V.diag.kind == DIAG_NONE;

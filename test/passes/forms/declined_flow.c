@@ -47,11 +47,6 @@ INT_FORM(skips) {
     C[i * N + j] += AB;
   }
 }
-INT_FORM(guarded) {
-  I J L // expected-remark {{kept}}
-    if (k > 1)
-      C[i * N + j] += AB;
-}
 // The sum of the loops inside is used after them, which is not the reason.
 INT_FORM(padded_by_ones) {
   I J { // expected-remark {{GuardedBody}}

@@ -447,15 +447,6 @@ INT_FORM(on_data_outside) {
     C[i * N + j] = s;
   }
 }
-INT_FORM(guards_the_store) { // places without a product are not written
-  I J { // expected-remark {{GuardedBody}}
-    L T {
-      int at = i + t - 1;
-      if (INSIDE)
-        C[i * N + j] += A[at * K + k] * B[(j * K + k) * 3 + t];
-    }
-  }
-}
 INT_FORM(reads_beside) { // x only where a product counts
   I J { // expected-remark {{GuardedBody}}
     int s = 0;
