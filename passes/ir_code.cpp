@@ -47,7 +47,7 @@ Value *Code::least(Value *X, Value *Y) {
 }
 
 Value *Code::divideUp(Value *X, Value *Y) {
-  return CreateUDiv(plus(X, CreateSub(Y, number(1))), Y);
+  return is(Y, 1) ? X : CreateUDiv(plus(X, CreateSub(Y, number(1))), Y);
 }
 
 Value *Code::roundUp(Value *X, int64_t Unit) {
@@ -58,8 +58,8 @@ Value *Code::roundUp(Value *X, int64_t Unit) {
 }
 
 Value *Code::at(Value *Place, Value *Bytes) {
-  return CreateGEP(getInt8Ty(),
-                   CreatePointerCast(Place, bytePointer(getContext())), Bytes);
+  Value *From = CreatePointerCast(Place, bytePointer(getContext()));
+  return is(Bytes, 0) ? From : CreateGEP(getInt8Ty(), From, Bytes);
 }
 
 Value *Code::at(Value *Place, int64_t Bytes) {
@@ -139,11 +139,12 @@ static bool isOne(Value *From, Value *To, Value *Step) {
 Code::Values
 Code::carry(Value *From, Value *To, Value *Step, ArrayRef<Value *> First,
             function_ref<Values(Value *, ArrayRef<Value *>)> Body) {
-  if (isOne(From, To, Step))
-    return Body(From, First);
+  Value *IsEntered = CreateICmpSLT(From, To);
+  if (IsEntered == getTrue())
+    return repeat(From, To, Step, First, Body);
   BasicBlock *Before = GetInsertBlock();
   BasicBlock *Loop = block("loop"), *After = block("after");
-  CreateCondBr(CreateICmpSLT(From, To), Loop, After);
+  CreateCondBr(IsEntered, Loop, After);
   Values Next = iterate(Before, Loop, After, From, To, Step, First, Body);
   BasicBlock *Latch = GetInsertBlock();
   SetInsertPoint(After);
@@ -258,6 +259,12 @@ Code::Values Code::choose(Value *Condition, const Values &Otherwise,
 
 void Code::when(Value *Condition, function_ref<void()> Then,
                 function_ref<void()> Else) {
+  if (Condition == getTrue()) {
+    Then();
+    if (GetInsertBlock()->getTerminator()) // what follows never runs
+      SetInsertPoint(block("after"));
+    return;
+  }
   BasicBlock *Yes = block("then"), *No = Else ? block("else") : nullptr;
   BasicBlock *After = block("after");
   CreateCondBr(Condition, Yes, No ? No : After);
