@@ -10,18 +10,20 @@ namespace {
 
 class Offsets {
   Code C;
-  int64_t Tensors, Lanes;
-  Value *Axes, *Count, *Start, *N, *Capacity, *Table, *Runs, *Last, *Innermost;
+  int64_t Tensors;
+  Value *Axes, *Count, *Start, *N, *Capacity, *Runs, *Last, *Innermost;
+  Code::Values Table; // of each tensor
 
 public:
-  Offsets(const CpuUnit &U, unsigned Tensors, Function &F)
-      : C(F), Tensors(Tensors), Lanes(U.Cpu.vector_bytes / 8),
-        Axes(C.argument(0)), Count(C.argument(1)), Start(C.argument(2)),
-        N(C.argument(3)), Capacity(C.argument(4)), Table(C.argument(5)),
+  Offsets(unsigned Tensors, Function &F)
+      : C(F), Tensors(Tensors), Axes(C.argument(0)), Count(C.argument(1)),
+        Start(C.argument(2)), N(C.argument(3)), Capacity(C.argument(4)),
         Runs(C.argument(6)), Last(C.plus(Count, -1)),
         Innermost(C.at(Axes, C.times(Last, record()))) {}
 
   void emit(bool IsOne) {
+    for (int64_t T = 0; T < Tensors; T++)
+      Table.push_back(C.at(C.argument(5), C.times(C.argument(4), 8 * T)));
     if (IsOne)
       one();
     else
@@ -36,24 +38,19 @@ private:
   Value *index(Value *I) { return C.plus(Start, C.least(I, C.plus(N, -1))); }
 
   void put(Value *I, ArrayRef<Value *> Offset, Value *Run) {
-    for (int64_t T = 0; T < Tensors; T++)
-      C.putNumber(Offset[(size_t)T], Table, C.plus(C.times(Capacity, T), I));
+    for (size_t T = 0; T < Offset.size(); T++)
+      C.putNumber(Offset[T], Table[T], I);
     C.putNumber(Run, Runs, I);
   }
 
-  // Vectors of as many as there are, the others one by one.
+  // Behind the last element comes that one again.
   void one() {
-    Code::Values Stride;
-    for (int64_t T = 0; T < Tensors; T++)
+    Code::Values Stride, First;
+    for (int64_t T = 0; T < Tensors; T++) {
       Stride.push_back(C.getNumber(Innermost, 1 + T));
-    Value *Whole = C.CreateAnd(N, C.number(-Lanes));
-    vectors(Whole, Stride);
-    // Behind the last element comes that one again.
-    Value *From = C.plus(Start, C.least(Whole, C.plus(N, -1)));
-    Code::Values First;
-    for (Value *S : Stride)
-      First.push_back(C.times(From, S));
-    C.carry(Whole, Capacity, C.number(1), First,
+      First.push_back(C.times(Start, Stride.back()));
+    }
+    C.carry(C.number(0), Capacity, C.number(1), First,
             [&](Value *I, ArrayRef<Value *> Now) {
               Value *Left = C.CreateSub(N, I);
               put(I, Now, Left);
@@ -62,32 +59,6 @@ private:
               for (size_t T = 0; T < Stride.size(); T++)
                 Next.push_back(
                     C.CreateSelect(Goes, C.plus(Now[T], Stride[T]), Now[T]));
-              return Next;
-            });
-  }
-
-  void vectors(Value *Whole, ArrayRef<Value *> Stride) {
-    SmallVector<Constant *, 8> Numbers;
-    for (int64_t I = 0; I < Lanes; I++)
-      Numbers.push_back(C.getInt64((uint64_t)I));
-    Value *Place = ConstantVector::get(Numbers);
-    auto Each = [&](Value *X) {
-      return C.CreateVectorSplat((unsigned)Lanes, X);
-    };
-    Code::Values First, Step;
-    for (Value *S : Stride) {
-      First.push_back(
-          C.CreateAdd(Each(C.times(Start, S)), C.CreateMul(Place, Each(S))));
-      Step.push_back(Each(C.times(S, Lanes)));
-    }
-    First.push_back(C.CreateSub(Each(N), Place)); // the runs
-    Step.push_back(Each(C.number(-Lanes)));
-    C.carry(C.number(0), Whole, C.number(Lanes), First,
-            [&](Value *I, ArrayRef<Value *> Now) {
-              put(I, Now.drop_back(1), Now.back());
-              Code::Values Next;
-              for (size_t T = 0; T < Now.size(); T++)
-                Next.push_back(C.plus(Now[T], Step[T]));
               return Next;
             });
   }
@@ -143,7 +114,7 @@ Function *offsetsFunction(CpuUnit &U, const CpuWork &W) {
       Twine("offsets.") + (W.Plain ? "one." : "") + Twine(W.moved()),
       Type::getVoidTy(U.context()), "piiiipp", IsNew);
   if (IsNew)
-    Offsets(*U.Common, W.moved(), *F).emit(W.Plain);
+    Offsets(W.moved(), *F).emit(W.Plain);
   return F;
 }
 
