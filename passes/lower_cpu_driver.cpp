@@ -38,6 +38,13 @@ public:
   operator Value *() const { return C->get(T, Is); }
 };
 
+// Do packers ask where each step lies?  If not, they have the first one and the
+// stride.
+bool tablesSteps(const teir_cpu_dot &Dot, const CpuWork &W) {
+  return Dot.step > 1 || W.Lies[IN0] == CpuLies::Any ||
+         W.Lies[IN1] == CpuLies::Any;
+}
+
 class Driver {
   CpuUnit &U;
   const CpuWork &W;
@@ -46,7 +53,7 @@ class Driver {
   Code C;
   unsigned Tensors;
   int Bytes; // of a sum
-  bool KeepsSums, IsShared;
+  bool KeepsSums, IsShared, TablesSteps;
   Function *Offsets;
   Kept Parts;
 
@@ -72,7 +79,7 @@ public:
         Dot(teir_cpu_choose_dot(&U.Cpu, W.In[IN0], W.In[IN1], W.Sum)), C(F),
         Tensors(W.moved()), Bytes(dtype_bytes(W.Sum)),
         KeepsSums(W.Tail != nullptr), IsShared(driverIsShared(U, W)),
-        Offsets(offsetsFunction(U, W)) {}
+        TablesSteps(tablesSteps(Dot, W)), Offsets(offsetsFunction(U, W)) {}
 
   void emit() {
     readSlots();
@@ -100,6 +107,14 @@ private:
     Accumulate = keep(C.getNumber(Slots, (int64_t)Tensors));
     Parts = keep(C.getPointer(Slots, cpuPartsSlot(Tensors)));
     Value *Axes = C.at(Slots, 8 * cpuAxesSlot(Tensors));
+    if (W.Plain) {
+      Kept One = keep(C.number(1));
+      for (int I = 0; I < AXIS_ROLES; I++) {
+        Kept Axis = keep(C.at(Axes, I * Record));
+        R[I] = {Axis, One, keep(C.getNumber(Axis, (int64_t)0)), Axis, Axis};
+      }
+      return;
+    }
     for (int I = 0; I < AXIS_ROLES; I++) {
       Value *Count = C.getNumber(Slots, cpuCountsSlot(Tensors) + I);
       R[I].Axes = keep(Axes);
@@ -175,8 +190,9 @@ private:
     Value *Held = KeepsSums ? C.times(PartM, BlockN)
                             : C.times(panelRows(), panelColumns());
     Value *AtSums = Part(C.plus(C.times(Held, Bytes), PackSlack));
+    Kept Tabled = TablesSteps ? BlockK : keep(C.number(1));
     Value *AtRows = Tables(BlockM), *AtColumns = Tables(BlockN),
-          *AtSteps = Tables(BlockK);
+          *AtSteps = Tables(Tabled);
     Value *Skew = C.CreateAnd(
         C.CreateNeg(C.CreatePtrToInt(Memory, C.getInt64Ty())), C.number(63));
     Value *Base = C.at(Memory, Skew); // the first 64 bytes are not used
@@ -184,18 +200,25 @@ private:
     In1 = keep(Place(AtIn1));
     In0 = keep(Place(AtIn0));
     Sums = keep(Place(AtSums));
-    auto Tabled = [&](Value *At, const Kept &Capacity) {
+    auto TableAt = [&](Value *At, const Kept &Capacity) {
       Value *First = Place(At);
       return Table{keep(First), Capacity,
                    keep(C.at(First, C.times(Capacity, 8 * (int64_t)Tensors)))};
     };
-    Rows = Tabled(AtRows, BlockM);
-    Columns = Tabled(AtColumns, BlockN);
-    Steps = Tabled(AtSteps, BlockK);
+    Rows = TableAt(AtRows, BlockM);
+    Columns = TableAt(AtColumns, BlockN);
+    Steps = TableAt(AtSteps, Tabled);
     return Size;
   }
 
   void moveBases(Value *Z) {
+    if (W.Plain) {
+      for (unsigned T = 0; T < Tensors; T++)
+        C.put(C.at(C.getPointer(C.argument(0), (int64_t)T),
+                   C.times(Z, stride(AXIS_C, (int)T))),
+              C.at(Bases, 8 * (int64_t)T));
+      return;
+    }
     Value *Run = C.frame(C.getInt64Ty(), 1, 8);
     Value *Moved = C.frame(C.getInt64Ty(), Tensors, 8);
     C.CreateCall(Offsets, {R[AXIS_C].Axes, R[AXIS_C].Count, Z, C.number(1),
@@ -206,10 +229,9 @@ private:
             C.at(Bases, 8 * (int64_t)T));
   }
 
-  void fill(axis_role Role, const Table &T, Value *Start, Value *N,
-            Value *Capacity) {
+  void fill(axis_role Role, const Table &T, Value *Start, Value *N) {
     // A table's rows stay as far apart as there is room for.
-    C.CreateCall(Offsets, {R[Role].Axes, R[Role].Count, Start, N, Capacity,
+    C.CreateCall(Offsets, {R[Role].Axes, R[Role].Count, Start, N, T.Capacity,
                            T.At, T.Runs});
   }
 
@@ -224,7 +246,7 @@ private:
     Value *N = R[AXIS_N].Extent;
     C.loop(C.number(0), N, BlockN, [&](Value *J) {
       Value *Count = C.least(BlockN, C.CreateSub(N, J));
-      fill(AXIS_N, Columns, J, Count, BlockN);
+      fill(AXIS_N, Columns, J, Count);
       Value *M = R[AXIS_M].Extent;
       C.loop(C.number(0), M, PartM, [&](Value *I) {
         Value *Rows = C.least(PartM, C.CreateSub(M, I));
@@ -247,7 +269,7 @@ private:
                  function_ref<void(Value *, Value *)> Body) {
     C.loop(C.number(0), Count, BlockM, [&](Value *At) {
       Value *Some = C.least(BlockM, C.CreateSub(Count, At));
-      C.when(AreNew, [&] { fill(AXIS_M, Rows, C.plus(I, At), Some, BlockM); });
+      C.when(AreNew, [&] { fill(AXIS_M, Rows, C.plus(I, At), Some); });
       Body(At, Some);
     });
   }
@@ -258,7 +280,7 @@ private:
     Value *K = R[AXIS_K].Extent;
     C.loop(C.number(0), K, BlockK, [&](Value *P) {
       Value *Count = C.least(BlockK, C.CreateSub(K, P));
-      C.when(AreNew, [&] { fill(AXIS_K, Steps, P, Count, BlockK); });
+      C.when(AreNew, [&] { fill(AXIS_K, Steps, P, Count); });
       packColumns(Columns, Count);
       Value *IsFurther =
           C.CreateZExt(C.CreateICmpSGT(P, C.number(0)), C.getInt64Ty());
@@ -300,63 +322,87 @@ private:
   // That are packed at a time where they are not adjacent.
   int someSteps() { return Dot.step > 16 ? Dot.step : 16; }
 
-  // All panels of a block.  Where steps are not adjacent, they are packed some
-  // at a time: what lies beside a step's elements is in the next panel, or in
-  // one that comes while a cache has the line.
+  // All panels of a block of an input, whose rows (or columns) are Count.
+  struct Block {
+    int T;
+    axis_role Role;
+    const Table &X;
+    Kept Height; // of a panel
+    Value *Count, *To, *K;
+  };
+
+  // Where steps are not adjacent, they are packed some at a time: what lies
+  // beside a step's elements is in the next panel, or in one that comes while a
+  // cache has the line.
   // (Transposing must go on to the end: it writes more than a step's rows.)
-  void pack(int T, const Kept &Height, const Table &X, axis_role Role,
-            Value *Count, Value *To, Value *K) {
-    Value *Stride = stride(Role, T);
-    Value *Size = C.number(dtype_bytes(W.In[T]));
-    Value *Along = stride(AXIS_K, T);
-    Value *Beside = next(AXIS_K, T);
-    Value *InLines =
-        C.CreateOr(C.CreateICmpEQ(Along, Size), C.CreateICmpEQ(Beside, Size));
-    Value *Some = C.CreateSelect(InLines, K, C.number(someSteps()));
-    bool Lines = T == IN0 && teir_cpu_is_tiled(Dot.op);
-    CpuPanel Panel = driverPanel(U, W, T);
+  void pack(const Block &B) {
+    if (!TablesSteps) { // they are adjacent in a row, or rows in a step
+      packSteps(B, C.number(0), B.K);
+      return;
+    }
+    Value *Size = C.number(dtype_bytes(W.In[B.T]));
+    Value *InLines = C.CreateOr(C.CreateICmpEQ(stride(AXIS_K, B.T), Size),
+                                C.CreateICmpEQ(next(AXIS_K, B.T), Size));
+    Value *Some = C.CreateSelect(InLines, B.K, C.number(someSteps()));
     assert(someSteps() % Dot.step == 0);
-    bool MayCross = T == IN1 && driverCrosses(U, W);
-    Value *Crosses = C.CreateAnd(C.CreateICmpNE(Stride, Size),
-                                 C.CreateICmpEQ(next(Role, T), Size));
-    C.loop(C.number(0), K, Some, [&](Value *P) {
-      Value *Steps = C.least(Some, C.CreateSub(K, P));
-      Value *StepOffsets = offsets(this->Steps, T, P);
-      C.walk(C.number(0), Count, [&](Value *I) {
-        Value *Step = C.plus(steps(P), startRows(T));
-        Value *At =
-            C.at(To, C.plus(panelBytes(T, I, K),
-                            C.times(Step, C.times(Height, stepBytes(T)))));
-        Value *Runs = C.at(X.Runs, C.times(I, 8));
-        auto Cross = [&] {
-          return Code::Values{
-              callPart(C, Parts, CpuCross, crossType(U),
-                       {At, panelBytes(T, Height, K), base(T), offsets(X, T, I),
-                        Runs, C.CreateSub(Count, I), StepOffsets, Steps})};
-        };
-        Value *Crossed =
-            MayCross ? C.choose(Crosses, {C.number(0)}, Cross)[0] : C.number(0);
-        Value *IsNone = C.CreateICmpEQ(Crossed, C.number(0));
-        C.when(IsNone, [&] {
-          Code::Values Given = {
-              At,    base(T),     offsets(X, T, I),
-              Runs,  StepOffsets, C.at(this->Steps.Runs, C.times(P, 8)),
-              Steps, Stride,      Along};
-          if (Panel.Limits) {
-            int First = (int)W.firstLimit(T);
-            Given.append({offsets(X, First, I), C.times(X.Capacity, 8),
-                          offsets(this->Steps, First, P),
-                          C.times(this->Steps.Capacity, 8),
-                          C.at(Bases, 8 * First)});
-          }
-          callPart(C, Parts, T == IN0 ? CpuPack0 : CpuPack1, packType(U, Panel),
-                   Given);
-          if (Dot.step != Panel.Group && !Lines)
-            fillUp(At, C.times(Height, 4), Steps);
-        });
-        return C.CreateSelect(IsNone, Height, Crossed);
-      });
+    C.loop(C.number(0), B.K, Some, [&](Value *P) {
+      packSteps(B, P, C.least(Some, C.CreateSub(B.K, P)));
     });
+  }
+
+  void packSteps(const Block &B, Value *P, Value *Count) {
+    Value *First = C.plus(steps(P), startRows(B.T));
+    C.walk(C.number(0), B.Count, [&](Value *I) {
+      Value *At =
+          C.at(B.To, C.plus(panelBytes(B.T, I, B.K),
+                            C.times(First, C.times(B.Height, stepBytes(B.T)))));
+      if (B.T != IN1 || !driverCrosses(U, W)) {
+        packPanel(B, I, At, P, Count);
+        return (Value *)B.Height;
+      }
+      Value *Crossed = crossed(B, I, At, P, Count);
+      Value *IsNone = C.CreateICmpEQ(Crossed, C.number(0));
+      C.when(IsNone, [&] { packPanel(B, I, At, P, Count); });
+      return C.CreateSelect(IsNone, B.Height, Crossed);
+    });
+  }
+
+  // How many columns are packed by runs across panels.
+  Value *crossed(const Block &B, Value *I, Value *At, Value *P, Value *Count) {
+    Value *Size = C.number(dtype_bytes(W.In[B.T]));
+    Value *Crosses = C.CreateAnd(C.CreateICmpNE(stride(B.Role, B.T), Size),
+                                 C.CreateICmpEQ(next(B.Role, B.T), Size));
+    return C.choose(Crosses, {C.number(0)}, [&] {
+      return Code::Values{
+          callPart(C, Parts, CpuCross, crossType(U),
+                   {At, panelBytes(B.T, B.Height, B.K), base(B.T),
+                    offsets(B.X, B.T, I), C.at(B.X.Runs, C.times(I, 8)),
+                    C.CreateSub(B.Count, I), offsets(Steps, B.T, P), Count})};
+    })[0];
+  }
+
+  void packPanel(const Block &B, Value *I, Value *At, Value *P, Value *Count) {
+    CpuPanel Panel = driverPanel(U, W, B.T);
+    Code::Values Given = {At,
+                          base(B.T),
+                          offsets(B.X, B.T, I),
+                          C.at(B.X.Runs, C.times(I, 8)),
+                          offsets(Steps, B.T, P),
+                          C.at(Steps.Runs, C.times(P, 8)),
+                          Count,
+                          stride(B.Role, B.T),
+                          stride(AXIS_K, B.T)};
+    if (Panel.Limits) {
+      int First = (int)W.firstLimit(B.T);
+      Given.append({offsets(B.X, First, I), C.times(B.X.Capacity, 8),
+                    offsets(Steps, First, P), C.times(Steps.Capacity, 8),
+                    C.at(Bases, 8 * First)});
+    }
+    callPart(C, Parts, B.T == IN0 ? CpuPack0 : CpuPack1, packType(U, Panel),
+             Given);
+    bool Lines = B.T == IN0 && teir_cpu_is_tiled(Dot.op);
+    if (Dot.step != Panel.Group && !Lines)
+      fillUp(At, C.times(B.Height, 4), Count);
   }
 
   // Zeros behind the groups of K elements, to a whole step of a kernel.
@@ -370,7 +416,7 @@ private:
   }
 
   void packColumns(Value *Count, Value *K) {
-    pack(IN1, keep(panelColumns()), Columns, AXIS_N, Count, In1, K);
+    pack({IN1, AXIS_N, Columns, keep(panelColumns()), Count, In1, K});
     if (!Dot.offset)
       return;
     C.loop(C.number(0), Count, panelColumns(), [&](Value *J) {
@@ -380,7 +426,7 @@ private:
   }
 
   void packRows(Value *Count, Value *K) {
-    pack(IN0, keep(panelRows()), Rows, AXIS_M, Count, In0, K);
+    pack({IN0, AXIS_M, Rows, keep(panelRows()), Count, In0, K});
   }
 
   // Panels of in0: where the first one is, and how far apart rows of the block
@@ -587,8 +633,10 @@ SmallVector<int64_t, CpuNumbers> driverNumbers(CpuUnit &U, const CpuWork &W) {
 CpuCode driverCode(CpuUnit &U, const CpuWork &W) {
   bool IsNew, IsShared = driverIsShared(U, W);
   CpuUnit &Of = IsShared ? *U.Common : U;
-  Function *F = Of.function((IsShared ? "driver.any." : "driver.") + W.kind(),
-                            Type::getInt64Ty(U.context()), "pp", IsNew);
+  Function *F =
+      Of.function((IsShared ? "driver.any." : "driver.") + W.kind() +
+                      (tablesSteps(dotOf(U, W), W) ? "" : ".straight"),
+                  Type::getInt64Ty(U.context()), "pp", IsNew);
   // Its loops are around much work, and it is half of the time that generating
   // code would take.
   if (IsNew) {
