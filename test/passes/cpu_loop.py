@@ -18,7 +18,9 @@ for line in sys.stdin:
         code.append((int(part[1], 16), part[2], part[3]))
 best = []
 for code in functions.values():
-    for at, _, operands in code:
+    for at, insn, operands in code:
+        if insn == "adrp":  # the page of a constant is no jump
+            continue
         target = re.search(r"0x([0-9a-f]+) <", operands)
         if target and int(target[1], 16) <= at:
             loop = [x[1] + (" masked" if "{%k" in x[2] else "")
