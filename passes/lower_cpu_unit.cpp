@@ -158,29 +158,46 @@ Code::Values unrolled(Code &C, const teir_cpu &Cpu, Value *K,
   return C.carry(Whole, K, C.number(1), Now, One);
 }
 
+// Zeros, as much of a row as a block of registers has.
+static Constant *zeros(Module &M, int64_t Bytes) {
+  constexpr const char *Name = "nputeir.zeros";
+  constexpr int64_t Most = 256;
+  assert(Bytes <= Most);
+  (void)Bytes;
+  if (GlobalVariable *Old = M.getGlobalVariable(Name, true))
+    return Old;
+  Type *T = ArrayType::get(Type::getInt8Ty(M.getContext()), Most);
+  auto *New = new GlobalVariable(M, T, true, GlobalValue::PrivateLinkage,
+                                 Constant::getNullValue(T), Name);
+  New->setAlignment(Align(64));
+  return New;
+}
+
+// Sums are added to what lies in memory or, if argument 5 is 0, to zeros.  (A
+// sum that began with zero is not -0, and stays as it is.)
 void storeBlock(Code &C, ArrayRef<Value *> Sums, int Height) {
   assert(Height > 0 && Sums.size() % (size_t)Height == 0);
   size_t Vectors = Sums.size() / (size_t)Height;
   auto *Vector = cast<FixedVectorType>(Sums[0]->getType());
   int64_t Bytes = Vector->getNumElements() * Vector->getScalarSizeInBits() / 8;
-  auto Store = [&](bool Add) {
-    Value *Row = C.argument(3);
-    for (int I = 0; I < Height; I++) {
-      for (size_t J = 0; J < Vectors; J++) {
-        Value *Place = C.at(Row, (int64_t)J * Bytes);
-        Value *V = Sums[(size_t)I * Vectors + J];
-        if (Add && Vector->isIntOrIntVectorTy())
-          V = C.CreateAdd(C.get(Vector, Place), V);
-        else if (Add)
-          V = C.CreateFAdd(C.get(Vector, Place), V);
-        C.put(V, Place);
-      }
-      Row = C.at(Row, C.argument(4));
+  Value *Row = C.argument(3), *Stride = C.argument(4);
+  Value *Adds = C.CreateICmpNE(C.argument(5), C.number(0));
+  Value *Zeros = C.CreatePointerCast(
+      zeros(C.module(), (int64_t)Vectors * Bytes), bytePointer(C.getContext()));
+  Value *Old = C.CreateSelect(Adds, Row, Zeros),
+        *OldStride = C.CreateSelect(Adds, Stride, C.number(0));
+  for (int I = 0; I < Height; I++) {
+    for (size_t J = 0; J < Vectors; J++) {
+      int64_t At = (int64_t)J * Bytes;
+      Value *X = C.get(Vector, C.at(Old, At));
+      Value *Sum = Sums[(size_t)I * Vectors + J];
+      C.put(Vector->isIntOrIntVectorTy() ? C.CreateAdd(X, Sum)
+                                         : C.CreateFAdd(X, Sum),
+            C.at(Row, At));
     }
-  };
-  C.when(
-      C.CreateICmpNE(C.argument(5), C.number(0)), [&] { Store(true); },
-      [&] { Store(false); });
+    Row = C.at(Row, Stride);
+    Old = C.at(Old, OldStride);
+  }
   C.CreateRetVoid();
 }
 
