@@ -130,14 +130,15 @@ private:
       gather(To, Place, C.times(Count, Square), Columns);
       return;
     }
+    Value *First = C.at(row(None), Place);
+    if (Masks) {
+      Value *Count = C.least(C.getNumber(RowRuns, None), C.number(Rows));
+      copy(To, First, Columns, C.firstLanes((unsigned)Rows, FromBytes, Count));
+      return;
+    }
     C.when(
-        Adjacent, [&] { copy(To, C.at(row(None), Place), Columns); },
-        [&] {
-          if (Masks)
-            copyRuns(None, Place, None, Columns);
-          else
-            gather(To, Place, None, Columns);
-        });
+        Adjacent, [&] { copy(To, First, Columns); },
+        [&] { gather(To, Place, None, Columns); });
   }
 
   // Are columns from K on as many runs as a square has columns, each a column
@@ -272,11 +273,12 @@ private:
         V, FixedVectorType::get(word(), Count / (unsigned)P.Group));
   }
 
-  void copy(Value *Panel, Value *From, Value *Run) {
+  // Of all rows, or of those of the mask, behind which are zeros.
+  void copy(Value *Panel, Value *From, Value *Run, Value *Mask = nullptr) {
     Type *T = FixedVectorType::get(Stored, (unsigned)Rows);
     C.carry(C.number(0), Run, C.number(1), {Panel, From},
             [&](Value *, ArrayRef<Value *> Now) {
-              C.put(converted(C.get(T, Now[1])), Now[0]);
+              C.put(converted(C.get(T, Now[1], Mask)), Now[0]);
               return Code::Values{C.at(Now[0], Rows * Bytes),
                                   C.at(Now[1], ColumnStride)};
             });
