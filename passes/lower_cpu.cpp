@@ -232,16 +232,13 @@ private:
   }
 };
 
-Function *detectFunction(Module &M) {
-  std::string Name = std::string("nputeir.detect.") + CPU_CODE;
-  if (Function *F = madeBefore(M, Name))
-    return F;
-  Type *I32 = Type::getInt32Ty(M.getContext());
-  auto *F = sharedFunction(M, FunctionType::get(I32, false), Name);
-  F->setDoesNotThrow();
-  F->addFnAttr(Attribute::NoInline);
-  CpuUnit::compileFast(*F);
-  Detector(*F).emit();
+Function *detectFunction(CpuUnit &U) {
+  bool IsNew;
+  Function *F = U.function("detect", Type::getInt32Ty(U.context()), "", IsNew);
+  if (IsNew) {
+    CpuUnit::compileFast(*F);
+    Detector(*F).emit();
+  }
   return F;
 }
 
@@ -432,7 +429,7 @@ void defineCpu(Function &F, const CpuWork &W) {
     C.CreateRet(Run(*Cpus[0]));
     return;
   }
-  Value *Detected = once(C, detectFunction(C.module()), "nputeir.detected");
+  Value *Detected = once(C, detectFunction(Common), "nputeir.detected");
   Value *Slot = C.frame(C.getInt32Ty(), 1, 4);
   std::function<void(size_t)> Choose = [&](size_t Best) {
     if (Best == 0) {

@@ -49,7 +49,8 @@ CpuUnit::CpuUnit(const Function &Like, const teir_cpu &Cpu,
       Cpu(Cpu) {
   std::string Features = targetFeatures(Like, Cpu, AddFeatures);
   Attributes.addAttribute(Attribute::NoUnwind);
-  for (const char *Kept : {"target-cpu", "tune-cpu", "frame-pointer"})
+  for (const char *Kept : {"target-cpu", "tune-cpu", "frame-pointer",
+                           "prefer-vector-width", "min-legal-vector-width"})
     if (Like.hasFnAttribute(Kept))
       Attributes.addAttribute(Like.getFnAttribute(Kept));
   // What a processor's model adds is another order of the instructions, which
@@ -63,9 +64,13 @@ CpuUnit::CpuUnit(const Function &Like, const teir_cpu &Cpu,
     Attributes.addAttribute("target-cpu", "x86-64");
   if (!Features.empty())
     Attributes.addAttribute("target-features", Features);
+  // Any function may have vectors of 16 bytes: the code generator's tables for
+  // the caller are those of such a unit, too.
   std::string Bits = std::to_string(Cpu.vector_bytes * 8);
-  Attributes.addAttribute("prefer-vector-width", Bits);
-  Attributes.addAttribute("min-legal-vector-width", Bits);
+  if (Cpu.vector_bytes > 16) {
+    Attributes.addAttribute("prefer-vector-width", Bits);
+    Attributes.addAttribute("min-legal-vector-width", Bits);
+  }
   StringRef Of = Like.getFnAttribute("target-cpu").getValueAsString();
   Suffix = std::string(".") + Cpu.name + "." +
            std::to_string(stableHash((Of + "/" + Features).str())) + "." +
