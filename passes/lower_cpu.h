@@ -334,6 +334,9 @@ CpuThinStride cpuColumnStride(const CpuWork &W);
 // void (axes, count, start, n, capacity, table, runs): offsets of elements
 // start .. of a role in all tensors, the last one repeated up to the capacity.
 llvm::Function *offsetsFunction(CpuUnit &U, const CpuWork &W);
+// Do packers ask where each step lies?  If not, they have the first one and the
+// stride.
+bool tablesSteps(CpuUnit &U, const CpuWork &W);
 
 // ---- lower_cpu_driver.cpp ----
 CpuCode driverCode(CpuUnit &U, const CpuWork &W);

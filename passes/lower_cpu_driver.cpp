@@ -38,13 +38,6 @@ public:
   operator Value *() const { return C->get(T, Is); }
 };
 
-// Do packers ask where each step lies?  If not, they have the first one and the
-// stride.
-bool tablesSteps(const teir_cpu_dot &Dot, const CpuWork &W) {
-  return Dot.step > 1 || W.Lies[IN0] == CpuLies::Any ||
-         W.Lies[IN1] == CpuLies::Any;
-}
-
 class Driver {
   CpuUnit &U;
   const CpuWork &W;
@@ -79,7 +72,7 @@ public:
         Dot(teir_cpu_choose_dot(&U.Cpu, W.In[IN0], W.In[IN1], W.Sum)), C(F),
         Tensors(W.moved()), Bytes(dtype_bytes(W.Sum)),
         KeepsSums(W.Tail != nullptr), IsShared(driverIsShared(U, W)),
-        TablesSteps(tablesSteps(Dot, W)), Offsets(offsetsFunction(U, W)) {}
+        TablesSteps(tablesSteps(U, W)), Offsets(offsetsFunction(U, W)) {}
 
   void emit() {
     readSlots();
@@ -633,10 +626,9 @@ SmallVector<int64_t, CpuNumbers> driverNumbers(CpuUnit &U, const CpuWork &W) {
 CpuCode driverCode(CpuUnit &U, const CpuWork &W) {
   bool IsNew, IsShared = driverIsShared(U, W);
   CpuUnit &Of = IsShared ? *U.Common : U;
-  Function *F =
-      Of.function((IsShared ? "driver.any." : "driver.") + W.kind() +
-                      (tablesSteps(dotOf(U, W), W) ? "" : ".straight"),
-                  Type::getInt64Ty(U.context()), "pp", IsNew);
+  Function *F = Of.function((IsShared ? "driver.any." : "driver.") + W.kind() +
+                                (tablesSteps(U, W) ? "" : ".straight"),
+                            Type::getInt64Ty(U.context()), "pp", IsNew);
   // Its loops are around much work, and it is half of the time that generating
   // code would take.
   if (IsNew) {

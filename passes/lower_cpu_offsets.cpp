@@ -10,15 +10,15 @@ namespace {
 
 class Offsets {
   Code C;
-  int64_t Tensors;
+  int64_t Tensors, Lanes; // that are put at once, at most
   Value *Axes, *Count, *Start, *N, *Capacity, *Runs, *Last, *Innermost;
   Code::Values Table; // of each tensor
 
 public:
-  Offsets(unsigned Tensors, Function &F)
-      : C(F), Tensors(Tensors), Axes(C.argument(0)), Count(C.argument(1)),
-        Start(C.argument(2)), N(C.argument(3)), Capacity(C.argument(4)),
-        Runs(C.argument(6)), Last(C.plus(Count, -1)),
+  Offsets(unsigned Tensors, int64_t Lanes, Function &F)
+      : C(F), Tensors(Tensors), Lanes(Lanes), Axes(C.argument(0)),
+        Count(C.argument(1)), Start(C.argument(2)), N(C.argument(3)),
+        Capacity(C.argument(4)), Runs(C.argument(6)), Last(C.plus(Count, -1)),
         Innermost(C.at(Axes, C.times(Last, record()))) {}
 
   void emit(bool IsOne) {
@@ -43,14 +43,22 @@ private:
     C.putNumber(Run, Runs, I);
   }
 
-  // Behind the last element comes that one again.
+  // Vectors of as many as there are, the others one by one.
   void one() {
-    Code::Values Stride, First;
-    for (int64_t T = 0; T < Tensors; T++) {
+    Code::Values Stride;
+    for (int64_t T = 0; T < Tensors; T++)
       Stride.push_back(C.getNumber(Innermost, 1 + T));
-      First.push_back(C.times(Start, Stride.back()));
+    Value *Whole = C.number(0), *From = Start;
+    if (Lanes > 1) {
+      Whole = C.CreateAnd(N, C.number(-Lanes));
+      From = C.plus(Start, C.least(Whole, C.plus(N, -1)));
+      vectors(Whole, Stride);
     }
-    C.carry(C.number(0), Capacity, C.number(1), First,
+    // Behind the last element comes that one again.
+    Code::Values First;
+    for (Value *S : Stride)
+      First.push_back(C.times(From, S));
+    C.carry(Whole, Capacity, C.number(1), First,
             [&](Value *I, ArrayRef<Value *> Now) {
               Value *Left = C.CreateSub(N, I);
               put(I, Now, Left);
@@ -59,6 +67,32 @@ private:
               for (size_t T = 0; T < Stride.size(); T++)
                 Next.push_back(
                     C.CreateSelect(Goes, C.plus(Now[T], Stride[T]), Now[T]));
+              return Next;
+            });
+  }
+
+  void vectors(Value *Whole, ArrayRef<Value *> Stride) {
+    SmallVector<Constant *, 8> Numbers;
+    for (int64_t I = 0; I < Lanes; I++)
+      Numbers.push_back(C.getInt64((uint64_t)I));
+    Value *Place = ConstantVector::get(Numbers);
+    auto Each = [&](Value *X) {
+      return C.CreateVectorSplat((unsigned)Lanes, X);
+    };
+    Code::Values First, Step;
+    for (Value *S : Stride) {
+      First.push_back(
+          C.CreateAdd(Each(C.times(Start, S)), C.CreateMul(Place, Each(S))));
+      Step.push_back(Each(C.times(S, Lanes)));
+    }
+    First.push_back(C.CreateSub(Each(N), Place)); // the runs
+    Step.push_back(Each(C.number(-Lanes)));
+    C.carry(C.number(0), Whole, C.number(Lanes), First,
+            [&](Value *I, ArrayRef<Value *> Now) {
+              put(I, Now.drop_back(1), Now.back());
+              Code::Values Next;
+              for (size_t T = 0; T < Now.size(); T++)
+                Next.push_back(C.plus(Now[T], Step[T]));
               return Next;
             });
   }
@@ -108,13 +142,22 @@ private:
 
 } // namespace
 
+bool tablesSteps(CpuUnit &U, const CpuWork &W) {
+  return teir_cpu_choose_dot(&U.Cpu, W.In[IN0], W.In[IN1], W.Sum).step > 1 ||
+         W.Lies[IN0] == CpuLies::Any || W.Lies[IN1] == CpuLies::Any;
+}
+
 Function *offsetsFunction(CpuUnit &U, const CpuWork &W) {
+  // Of rows and columns there are few, of steps many.
+  bool IsShort = W.Plain && !tablesSteps(U, W);
   bool IsNew;
-  Function *F = U.Common->function(
-      Twine("offsets.") + (W.Plain ? "one." : "") + Twine(W.moved()),
-      Type::getVoidTy(U.context()), "piiiipp", IsNew);
+  Function *F =
+      U.Common->function(Twine("offsets.") + (W.Plain ? "one." : "") +
+                             (IsShort ? "short." : "") + Twine(W.moved()),
+                         Type::getVoidTy(U.context()), "piiiipp", IsNew);
   if (IsNew)
-    Offsets(W.moved(), *F).emit(W.Plain);
+    Offsets(W.moved(), IsShort ? 1 : U.Common->Cpu.vector_bytes / 8, *F)
+        .emit(W.Plain);
   return F;
 }
 
