@@ -445,7 +445,7 @@ private:
     Value *I, *Rows, *P, *Steps, *Adds;
   };
 
-  bool cutsSteps() { return !W.Turned && !W.Tail; }
+  bool cutsSteps() { return !W.Tail; }
 
   teir_cpu_cut cut() {
     teir_cpu_math Math = cpuMath(C);
@@ -506,13 +506,13 @@ private:
     int Half = Blocks.lanes;
     assert(PanelColumns == 2 * Half);
     Value *IsNarrow = atMost(Vectors, 1);
-    pack(J, IsNarrow);
+    pack(X, Base, J, IsNarrow);
     int Bytes = dtype_bytes(W.Sum);
     return {Panel, C.CreateSelect(IsNarrow, C.number(Half * Bytes),
                                   C.number(PanelColumns * Bytes))};
   }
 
-  void pack(Value *J, Value *IsNarrow) {
+  void pack(const Block &X, Value *From, Value *J, Value *IsNarrow) {
     Value *Offsets = C.frame(C.getInt64Ty(), (uint64_t)PanelColumns, 8);
     Value *Zero = C.frame(C.getInt64Ty(), 1, 8);
     Value *Run = C.frame(C.getInt64Ty(), 1, 8);
@@ -523,13 +523,13 @@ private:
       C.putNumber(C.times(C.least(C.plus(J, I), Last), By), Offsets, I);
     });
     C.put(C.number(0), Zero);
-    C.put(Extent[AXIS_K], Run);
+    C.put(X.Steps, Run);
     FunctionType *Type = packType(U, turnedPanel(U, W, false));
     auto Part = [&](CpuPart P) { return C.getPointer(Parts, P); };
     Value *F = C.CreateSelect(IsNarrow, Part(CpuNarrow), Part(CpuTurned));
     C.CreateCall(Type, C.CreatePointerCast(F, pointerTo(Type)),
-                 {Panel, C.getPointer(Bases, IN1), Offsets, Zero, Zero, Run,
-                  Extent[AXIS_K], C.number(0), stride(AXIS_K, IN1)});
+                 {Panel, From, Offsets, Zero, Zero, Run, X.Steps, C.number(0),
+                  stride(AXIS_K, IN1)});
   }
 
   Function *kernel(int Height, int Vectors, bool Part = false) {

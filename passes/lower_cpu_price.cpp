@@ -80,10 +80,10 @@ private:
     };
     teir_cpu_thin Thin = {nullptr, nullptr};
     if (W.Row != CPU_VECTOR_NO)
-      Thin.row = And(teir_cpu_has_one_row(&M, &Size), cpuRowStride(W));
+      Thin.row = And(teir_cpu_has_few_rows(&M, &Size, W.Row), cpuRowStride(W));
     if (W.Column != CPU_VECTOR_NO)
-      Thin.column =
-          And(teir_cpu_has_few_columns(&M, &Size), cpuColumnStride(W));
+      Thin.column = And(teir_cpu_has_few_columns(&M, &Size, W.Column),
+                        cpuColumnStride(W));
     return Thin;
   }
 

@@ -51,10 +51,10 @@ public:
                           W.Turned,
                           W.Tail != nullptr};
     if (W.Row != CPU_VECTOR_NO)
-      when(teir_cpu_has_one_row(&Math, &Size), cpuRowStride(W),
+      when(teir_cpu_has_few_rows(&Math, &Size, W.Row), cpuRowStride(W),
            [&] { run(cpuOneRow(W), C.argument(0)); });
     if (W.Column != CPU_VECTOR_NO)
-      when(teir_cpu_has_few_columns(&Math, &Size), cpuColumnStride(W),
+      when(teir_cpu_has_few_columns(&Math, &Size, W.Column), cpuColumnStride(W),
            [&] { run(cpuFewColumns(W), exchanged()); });
     C.CreateRet(C.getInt32(1));
   }

@@ -106,7 +106,7 @@ void *teir_cpu_is_direct(const struct teir_cpu_blocks *b, math *m,
     if (!s->finishes) /* sums that an epilogue waits for are not cut along K */
       small = apply(m, CPU_EITHER, at_most(m, s->m, b->direct_m), small);
   }
-  if (s->turned)
+  if (s->turned && s->finishes)
     small = apply(m, CPU_BOTH, small, at_most(m, s->k, TEIR_CPU_DIRECT_K));
   return small;
 }
@@ -173,6 +173,8 @@ struct teir_cpu_cut teir_cpu_cut_direct(const struct teir_cpu_blocks *b,
    * cache holds, a few steps of all columns. */
   enum { ROWS = 8, SHORT_ROWS = 64, SHORT = 256, STEPS = 32 };
   struct teir_cpu_cut c = {.block_m = s->m, .block_k = s->k};
+  if (s->turned && !s->finishes)
+    c.block_k = number(m, TEIR_CPU_DIRECT_K);
   if (s->turned || s->finishes)
     return c;
   void *kept = at_most(m, apply(m, CPU_TIMES, s->k, s->n), b->direct_elements);
@@ -237,18 +239,30 @@ static enum teir_cpu_vector choose_thin(const struct teir_cpu_form *f,
                                     : CPU_VECTOR_NO;
 }
 
-void *teir_cpu_has_one_row(math *m, const struct teir_cpu_size *s) {
-  return at_most(m, s->m, 1);
+/* Few vectors, of so many steps that these are not mostly overhead; or one. */
+static void *few(math *m, void *vectors, int64_t most, void *steps) {
+  enum { LEAST_STEPS = 16 }; /* for each */
+  void *least = apply(m, CPU_TIMES, vectors, number(m, LEAST_STEPS));
+  void *is = apply(m, CPU_BOTH, at_most(m, vectors, most),
+                   apply(m, CPU_AT_MOST, least, steps));
+  return apply(m, CPU_EITHER, at_most(m, vectors, 1), is);
 }
 
-/* Panels are two vectors wide, and filled up; vectors need none, but of few
- * steps they are mostly overhead. */
-void *teir_cpu_has_few_columns(math *m, const struct teir_cpu_size *s) {
-  enum { LEAST_K = 32 };
-  void *is_long = apply(m, CPU_AT_MOST, number(m, LEAST_K), s->k);
-  void *few = at_most(m, s->n, TEIR_CPU_FEW_COLUMNS);
-  return apply(m, CPU_EITHER, at_most(m, s->n, 1),
-               apply(m, CPU_BOTH, few, is_long));
+/* Where in1 lies along K, all of it would be packed for a few rows. */
+void *teir_cpu_has_few_rows(math *m, const struct teir_cpu_size *s,
+                            enum teir_cpu_vector row) {
+  bool packs = row == CPU_VECTOR_DOT && !s->finishes;
+  return packs ? few(m, s->m, TEIR_CPU_FEW_ROWS, s->k) : at_most(m, s->m, 1);
+}
+
+/* Of few columns a vector has lanes that nobody needs.  But where in0 lies
+ * along the rows, sums go to memory and back. */
+void *teir_cpu_has_few_columns(math *m, const struct teir_cpu_size *s,
+                               enum teir_cpu_vector column) {
+  if (column == CPU_VECTOR_DOT)
+    return few(m, s->n, TEIR_CPU_FEW_COLUMNS, s->k);
+  int64_t most = TEIR_CPU_FEW_COLUMNS / 2;
+  return apply(m, CPU_BOTH, few(m, s->n, most, s->k), few(m, s->n, most, s->m));
 }
 
 static bool is_known_direct(const struct teir_cpu_form *f, bool turned,

@@ -254,12 +254,13 @@ struct teir_cpu_loops {
   bool stores;    /* so does the result: every iteration stores */
   bool known;     /* all extents and strides, when the program is compiled */
 };
-/* Has it one row, or so few columns that each is a product of a matrix and a
+/* Has it so few rows, or columns, that each is a product of a matrix and a
  * vector?  Then the matrix is read from memory once. */
-void *teir_cpu_has_one_row(const struct teir_cpu_math *,
-                           const struct teir_cpu_size *);
+void *teir_cpu_has_few_rows(const struct teir_cpu_math *,
+                            const struct teir_cpu_size *, enum teir_cpu_vector);
 void *teir_cpu_has_few_columns(const struct teir_cpu_math *,
-                               const struct teir_cpu_size *);
+                               const struct teir_cpu_size *,
+                               enum teir_cpu_vector);
 /* Those, and that it has the strides that the code for such needs; NULL where
  * the ways have none. */
 struct teir_cpu_thin {
@@ -280,6 +281,7 @@ enum {
   TEIR_CPU_TOGETHER = 8,
   TEIR_CPU_BUFFER_COLUMNS = 1024,
   TEIR_CPU_FEW_COLUMNS = 8,
+  TEIR_CPU_FEW_ROWS = 3,
   TEIR_CPU_RESULT_BYTES = 16 << 10
 };
 

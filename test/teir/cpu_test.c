@@ -193,7 +193,8 @@ static void check_schedules(void) {
     check_schedule(c, "mk,nk->mn", "m=16,n=63,k=12", DTYPE_I32, "straight");
     check_schedule(c, "mk,kn->mn", "m=5,n=7,k=70", DTYPE_I8, "direct");
     check_schedule(c, "mk,nk->mn", "m=9,n=70,k=50", DTYPE_I32, "turned");
-    check_schedule(c, "mk,nk->mn", "m=9,n=70,k=150", DTYPE_I32, "packed");
+    check_schedule(c, "mk,nk->mn", "m=9,n=70,k=150", DTYPE_I32, "turned");
+    check_schedule(c, "mk,nk->mn", "m=17,n=600,k=220", DTYPE_I32, "packed");
     check_schedule(c, "km,nk->nm", "m=33,n=19,k=515", DTYPE_I8, NULL);
     check_schedule(c, "cmk,ckn->cmn", "c=3,m=50,n=50,k=50", DTYPE_I8, NULL);
     check_schedule(c, "mk,k->m", "m=21,k=33", DTYPE_I32, "dot");
@@ -305,27 +306,45 @@ static void check_thin(void) {
   }
 }
 
-/* Columns that are few have no panels; dot products and sums of a few steps are
- * mostly overhead. */
-static void check_few_columns(void) {
-  static const struct {
-    int64_t n, k;
-    bool few;
-  } cases[] = {{1, 1, true},  {1, 500, true}, {8, 500, true},
-               {8, 32, true}, {2, 31, false}, {9, 500, false}};
+static bool is_few(bool rows, int64_t m, int64_t n, int64_t k, bool finishes,
+                   enum teir_cpu_vector v) {
   struct arena *a = arena_open();
   struct teir_cpu_math math = teir_cpu_known(a);
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    struct teir_cpu_size size = {math.number(a, 100),
-                                 math.number(a, cases[i].n),
-                                 math.number(a, cases[i].k),
-                                 teir_cpu_no_dot(DTYPE_F32),
-                                 false,
-                                 false};
-    void *few = teir_cpu_has_few_columns(&math, &size);
-    CHECK(*(const int64_t *)few == cases[i].few);
-  }
+  struct teir_cpu_size size = {math.number(a, m),
+                               math.number(a, n),
+                               math.number(a, k),
+                               teir_cpu_no_dot(DTYPE_F32),
+                               false,
+                               finishes};
+  void *few = rows ? teir_cpu_has_few_rows(&math, &size, v)
+                   : teir_cpu_has_few_columns(&math, &size, v);
+  bool is = *(const int64_t *)few;
   arena_close(a);
+  return is;
+}
+
+/* Rows and columns that are few have no panels; dot products and sums of a few
+ * steps are mostly overhead. */
+static void check_few(void) {
+  static const struct {
+    int64_t m, n, k;
+    bool dot, add;
+  } columns[] = {{100, 1, 1, true, true},     {100, 1, 500, true, true},
+                 {100, 8, 500, true, false},  {100, 8, 128, true, false},
+                 {100, 8, 127, false, false}, {100, 9, 500, false, false},
+                 {100, 4, 64, true, true},    {63, 4, 64, true, false},
+                 {100, 2, 31, false, false}};
+  for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+    int64_t m = columns[i].m, n = columns[i].n, k = columns[i].k;
+    CHECK(is_few(false, m, n, k, false, CPU_VECTOR_DOT) == columns[i].dot);
+    CHECK(is_few(false, m, n, k, false, CPU_VECTOR_ADD) == columns[i].add);
+  }
+  CHECK(is_few(true, 3, 100, 48, false, CPU_VECTOR_DOT));
+  CHECK(!is_few(true, 3, 100, 47, false, CPU_VECTOR_DOT));
+  CHECK(!is_few(true, 3, 100, 48, true, CPU_VECTOR_DOT));
+  CHECK(!is_few(true, 4, 100, 500, false, CPU_VECTOR_DOT));
+  CHECK(!is_few(true, 2, 100, 500, false, CPU_VECTOR_ADD));
+  CHECK(is_few(true, 1, 100, 1, true, CPU_VECTOR_ADD));
 }
 
 static void check_declined(const char *expression, const char *sizes) {
@@ -353,7 +372,7 @@ int main(void) {
   check_schedules();
   check_prices();
   check_thin();
-  check_few_columns();
+  check_few();
   check_declined("xky,kn->xny", "x=3,y=5,k=4,n=8"); /* M has two axes */
   check_declined("m,n->mn", "m=3,n=5");
   return check_result();
