@@ -118,11 +118,12 @@ bool hasCpu(const Function &F) {
          !F.hasFnAttribute("no-builtins") && !T.isX32();
 }
 
-const teir_cpu &weakestCpu(const Function &F) {
+CpuPrices pricedCpus(const Function &F) {
   bool Fixed;
   const teir_cpu *Cpu = cpuOf(F, Fixed);
   assert(Cpu);
-  return *teir_cpu_plain(Cpu);
+  Cpu = teir_cpu_plain(Cpu);
+  return {Cpu, Fixed ? Cpu : teir_cpu_find("avx2")};
 }
 
 // ---- the choice at run time ----

@@ -361,8 +361,13 @@ struct DefineCpuPass : llvm::PassInfoMixin<DefineCpuPass> {
 void defineCpu(llvm::Function &F, const CpuWork &W);
 // A processor in the table has the target of F.
 bool hasCpu(const llvm::Function &F);
-// The weakest that is meant.
-const teir_cpu &weakestCpu(const llvm::Function &F);
+// Those by whose prices code and loops are compared: the one that F is compiled
+// for; where several are meant, loops have the weakest one's vectors, and code
+// is that of all later ones.
+struct CpuPrices {
+  const teir_cpu *Loops, *Code;
+};
+CpuPrices pricedCpus(const llvm::Function &F);
 
 // What is passed to the code.
 struct CpuOperands {

@@ -45,21 +45,24 @@ public:
     return apply(CPU_AT_MOST, number(LeastMacs < 0 ? FEW : LeastMacs), Macs);
   }
 
-  void *pays(const teir_cpu &Cpu) {
+  void *pays(const CpuPrices &Cpus) {
     Arranged By(C);
     CpuWork W = workOf(By.C);
     auto Extent = [&](axis_role R) { return extentOf(By.C, R); };
     teir_cpu_size Size = {
-        Extent(AXIS_M), Extent(AXIS_N),
-        Extent(AXIS_K), teir_cpu_choose_dot(&Cpu, W.In[IN0], W.In[IN1], W.Sum),
-        W.Turned,       W.Tail != nullptr};
+        Extent(AXIS_M),
+        Extent(AXIS_N),
+        Extent(AXIS_K),
+        teir_cpu_choose_dot(Cpus.Code, W.In[IN0], W.In[IN1], W.Sum),
+        W.Turned,
+        W.Tail != nullptr};
     teir_cpu_ways Ways = {W.Packed, W.Direct, W.Turned,           W.Vector,
                           W.Row,    W.Column, W.Fixed.has_value()};
     dtype Types[] = {W.In[IN1], W.Sum};
-    teir_cpu_loops Loops = loops();
+    teir_cpu_loops Loops = loops(Cpus.Loops->vector_bytes);
     teir_cpu_thin Thin = thin(By.C, W, Size);
-    return teir_cpu_pays(&Cpu, &M, &Size, &Thin, Extent(AXIS_C), &Ways, Types,
-                         &Loops);
+    return teir_cpu_pays(Cpus.Code, &M, &Size, &Thin, Extent(AXIS_C), &Ways,
+                         Types, &Loops);
   }
 
 private:
@@ -97,7 +100,7 @@ private:
 
   // Compilers write out loops that are known to be short, and vectorise the one
   // around them.
-  teir_cpu_loops loops() {
+  teir_cpu_loops loops(int VectorBytes) {
     enum { WRITTEN_OUT = 32 };
     int64_t Known = 1;
     int At = C.axis_count - 1;
@@ -120,8 +123,12 @@ private:
     void *Beside = IsKnown && !isLong(At)
                        ? apply(CPU_EQUAL, number(0), number(1))
                        : adjacent(At, Known > 1 || IsKnown);
-    return {times(Outside, Steps), times(Of(C.axis[At].extent), number(Known)),
-            Beside, Stores, IsKnown};
+    return {times(Outside, Steps),
+            times(Of(C.axis[At].extent), number(Known)),
+            Beside,
+            Stores,
+            IsKnown,
+            VectorBytes};
   }
 
   // Of known sizes: shorter loops are written out, too, and then there is no
@@ -172,8 +179,8 @@ Value *cpuIsWork(const IRBuilder<> &At, const contraction &C,
 
 Value *cpuPays(const IRBuilder<> &At, const contraction &C,
                const CpuOperands &X) {
-  const teir_cpu &Cpu = weakestCpu(*At.GetInsertBlock()->getParent());
-  return asked(At, C, X, [&](Priced &P) { return P.pays(Cpu); });
+  CpuPrices Cpus = pricedCpus(*At.GetInsertBlock()->getParent());
+  return asked(At, C, X, [&](Priced &P) { return P.pays(Cpus); });
 }
 
 bool cpuNeverPays(const Function &F, const contraction &C, int64_t LeastMacs) {
@@ -186,7 +193,7 @@ bool cpuNeverPays(const Function &F, const contraction &C, int64_t LeastMacs) {
     return *static_cast<const int64_t *>(Condition) != 0;
   };
   return !Holds(P.isWork(LeastMacs)) ||
-         (LeastMacs < 0 && !Holds(P.pays(weakestCpu(F))));
+         (LeastMacs < 0 && !Holds(P.pays(pricedCpus(F))));
 }
 
 } // namespace nputeir

@@ -1,11 +1,11 @@
 /* cpu_price.c -- is a processor's code faster than the loops as the source has
  * them, which stay beside it?
  *
- * Prices are sums of what was measured on a processor with AVX-512, of the code
- * and of what clang -O3 makes of the loops, at sizes from 1 to 300 along each
- * axis.  That is coarse, and the loops are what the program would have had, so
- * code must be a fifth cheaper.  What is priced well are small sizes: large
- * ones go by the code whatever it costs. */
+ * Prices are sums of what was measured on a processor with AVX-512, of code and
+ * loops for it, for AVX2 and for any x86-64, as clang -O3 makes them, at sizes
+ * from 1 to 400 along each axis.  That is coarse, and the loops are what the
+ * program would have had, so code must be a fifth cheaper.  What is priced well
+ * are small sizes: large ones go by the code whatever it costs. */
 #include "teir_cpu.h"
 
 typedef const struct teir_cpu_math math;
@@ -61,10 +61,11 @@ static bool is_narrow(const struct types *t) {
  * of groups of 16-bit integers above all. */
 static int64_t price_scalar(const struct types *t,
                             const struct teir_cpu_loops *l) {
+  if (!l->known)
+    return is_narrow(t) ? 3 * CYCLE / 2 : 6 * CYCLE / 5;
   if (!is_narrow(t))
     return 3 * CYCLE / 4;
-  bool groups = l->known && dtype_bytes(t->in1) > 1;
-  return groups ? 5 * CYCLE / 16 : 7 * CYCLE / 8;
+  return dtype_bytes(t->in1) > 1 ? 5 * CYCLE / 16 : 7 * CYCLE / 8;
 }
 
 /* Of an iteration in vectors, times their lanes. */
@@ -75,27 +76,57 @@ static int64_t price_lane(const struct types *t,
   return is_float(t) ? 2 * CYCLE : l->known ? 3 * CYCLE / 2 : CYCLE;
 }
 
-static void *price_loops(math *m, const struct types *t, int vector_bytes,
+/* All iterations of the innermost loop, whose elements are adjacent.  Of an
+ * extent that is not known, compilers want four vectors, two of 16 bytes, or
+ * one of half as many lanes where there are sixteen: those have a second loop
+ * of vectors for what is left. */
+static void *price_together(math *m, const struct types *t,
+                            const struct teir_cpu_loops *l) {
+  enum { MANY = 16, SHORT_BYTES = 16 };
+  int64_t lanes = l->vector_bytes / dtype_bytes(t->sum);
+  int64_t width = lanes >= MANY ? lanes / 2 : lanes;
+  int64_t unit = lanes >= MANY                    ? width
+                 : l->vector_bytes == SHORT_BYTES ? 2 * width
+                                                  : 4 * width;
+  int64_t lane = price_lane(t, l) / width, scalar = price_scalar(t, l);
+  void *units = divide_up(m, plus(m, l->inner, number(m, 1 - unit)), unit);
+  return plus(m, times(m, l->inner, number(m, scalar)),
+              times(m, units, number(m, unit * (lane - scalar))));
+}
+
+/* The same of a known extent: there are vectors of 32 bytes at most. */
+static void *price_known(math *m, const struct types *t,
+                         const struct teir_cpu_loops *l) {
+  enum { VECTOR_BYTES = 32 };
+  int bytes = l->vector_bytes < VECTOR_BYTES ? l->vector_bytes : VECTOR_BYTES;
+  int64_t lanes = bytes / dtype_bytes(t->sum);
+  void *each = choose(m, apply(m, CPU_AT_MOST, number(m, lanes), l->inner),
+                      number(m, price_lane(t, l) / lanes),
+                      number(m, price_scalar(t, l)));
+  return times(m, l->inner, each);
+}
+
+/* Elements lie apart.  Sums of floats wait for each other where there are more
+ * than a few: what comes behind the loop begins too late. */
+static void *price_apart(math *m, const struct types *t,
+                         const struct teir_cpu_loops *l) {
+  enum { FEW = 32, WAITS = 3 * CYCLE };
+  int64_t each = price_scalar(t, l);
+  void *all = times(m, l->inner, number(m, each));
+  if (l->known || !is_float(t))
+    return all;
+  return choose(m, at_most(m, l->inner, FEW), all,
+                line(m, FEW * (each - WAITS), WAITS, l->inner));
+}
+
+static void *price_loops(math *m, const struct types *t,
                          const struct teir_cpu_loops *l) {
   /* To enter the innermost loop. */
   enum { ENTER = 3 * CYCLE, STORES = 2 * CYCLE };
-  /* Compilers are content with vectors of 32 bytes, and want four of them. */
-  enum { VECTOR_BYTES = 32, LEAST_VECTORS = 4 };
-  int bytes = vector_bytes < VECTOR_BYTES ? vector_bytes : VECTOR_BYTES;
-  int64_t lanes = bytes / dtype_bytes(t->sum);
-  int64_t least = l->known ? 1 : LEAST_VECTORS;
-  void *vectors =
-      apply(m, CPU_BOTH, l->adjacent,
-            apply(m, CPU_AT_MOST, number(m, least * lanes), l->inner));
-  /* Elements that lie apart are of other lines each: more than a few wait. */
-  enum { FEW_LINES = 32, APART = 3 * CYCLE / 2 };
-  void *scalar = number(m, price_scalar(t, l));
-  if (!l->known)
-    scalar =
-        choose(m, at_most(m, l->inner, FEW_LINES), scalar, number(m, APART));
-  void *each = choose(m, vectors, number(m, price_lane(t, l) / lanes), scalar);
-  void *enter = number(m, ENTER + (l->stores && !l->known ? STORES : 0));
-  return times(m, l->entered, plus(m, enter, times(m, l->inner, each)));
+  void *together = l->known ? price_known(m, t, l) : price_together(m, t, l);
+  void *all = choose(m, l->adjacent, together, price_apart(m, t, l));
+  int64_t enter = ENTER + (l->stores && !l->known ? STORES : 0);
+  return times(m, l->entered, plus(m, number(m, enter), all));
 }
 
 /* ---- the code ---- */
@@ -104,28 +135,46 @@ struct code {
   const struct teir_cpu_blocks *b;
   const struct teir_cpu_size *s;
   const struct types *t;
+  bool masks; /* for parts of vectors */
 };
 
-/* Rows that are multiplied at once, and vectors along the columns. */
+/* Rows that are multiplied at once, or half of them, and vectors along the
+ * columns. */
 static void *heights(math *m, const struct code *c) {
   return divide_up(m, c->s->m, c->b->direct_height[0]);
 }
 
+static void *halves(math *m, const struct code *c) {
+  return divide_up(m, c->s->m, c->b->direct_height[1]);
+}
+
+/* Fewer columns than a vector has are done one by one without masks. */
 static void *vectors(math *m, const struct code *c) {
-  return divide_up(m, c->s->n, c->b->lanes);
+  void *vectors = divide_up(m, c->s->n, c->b->lanes);
+  return c->masks ? vectors
+                  : choose(m, at_most(m, c->s->n, c->b->lanes - 1), c->s->n,
+                           vectors);
 }
 
 /* Without packed panels, or only of in1. */
 static void *price_direct(math *m, const struct code *c) {
-  enum { BLOCK = 24 * CYCLE, COLUMN = 30 * CYCLE, PANEL = 45 * CYCLE };
-  /* A step of a row, times a vector of columns; an element of a panel. */
-  int64_t row = (is_float(c->t) ? 10 : 20) + (is_narrow(c->t) ? 8 : 0);
-  int64_t element = is_narrow(c->t) ? 3 * CYCLE / 4 : CYCLE / 2;
-  void *block = line(m, BLOCK, row * c->b->direct_height[0], c->s->k);
-  void *column = plus(m, number(m, COLUMN), times(m, heights(m, c), block));
-  if (c->s->turned)
-    column = plus(m, column, line(m, PANEL, element * c->b->lanes, c->s->k));
-  return times(m, vectors(m, c), column);
+  enum { BLOCK = 13 * CYCLE, LANE = 11 * CYCLE / 2, STEP = CYCLE / 2 };
+  /* A step of a row, times a vector of columns. */
+  bool narrow = is_narrow(c->t);
+  int64_t row = is_float(c->t) ? (narrow ? 26 : 10) : narrow ? 24 : 12;
+  int64_t columns = c->s->turned ? c->b->turned_columns : c->b->direct_n;
+  void *vector = vectors(m, c);
+  void *steps = times(m, vector, c->s->k);
+  void *panels = divide_up(m, c->s->n, columns);
+  if (!c->masks)
+    panels = choose(m, at_most(m, c->s->n, c->b->lanes - 1), vector, panels);
+  void *blocks = times(m, panels, number(m, BLOCK));
+  void *rows = number(m, row * c->b->direct_height[1]);
+  void *all = times(m, halves(m, c), plus(m, blocks, times(m, steps, rows)));
+  if (!c->s->turned)
+    return all;
+  void *turns = times(m, vector, number(m, LANE * c->b->lanes));
+  return plus(m, all, plus(m, turns, times(m, steps, number(m, STEP))));
 }
 
 static void *is_multiple(math *m, void *x, int64_t of) {
@@ -135,9 +184,10 @@ static void *is_multiple(math *m, void *x, int64_t of) {
 /* An element of a panel: fastest are whole panels and groups. */
 static void *price_element(math *m, const struct code *c, int t) {
   enum {
-    SLOW = 2 * CYCLE,
-    SOME = CYCLE,
-    TURNED = CYCLE / 3,
+    SLOW = 11 * CYCLE / 4,
+    UNEVEN = 2 * CYCLE,
+    SOME = CYCLE / 8,
+    TURNED = CYCLE / 8,
     WHOLE = CYCLE / 4
   };
   if (c->s->dot.group == 1)
@@ -146,19 +196,22 @@ static void *price_element(math *m, const struct code *c, int t) {
   void *whole = rows ? is_multiple(m, c->s->n, c->b->columns)
                      : is_multiple(m, c->s->k, c->s->dot.group);
   int64_t fast = t == IN0 ? SOME : rows ? WHOLE : TURNED;
-  return choose(m, whole, number(m, fast), number(m, SLOW));
+  int64_t slow = t == IN0 ? UNEVEN : SLOW;
+  return choose(m, whole, number(m, fast), number(m, slow));
 }
 
 /* Of both inputs, filled up to whole ones. */
 static void *price_packed(math *m, const struct code *c) {
-  enum { FIXED = 400 * CYCLE, BLOCK = 30 * CYCLE };
+  enum { FIXED = 400 * CYCLE, BLOCK = 30 * CYCLE, PANEL = 250 * CYCLE };
   int64_t rows = c->b->height[0], group = c->s->dot.group;
-  int64_t slow = group > 1 && is_float(c->t) ? 3 : 1; /* groups of bf16 */
-  int64_t step = rows * c->b->vectors * CYCLE / 2 * slow / group;
+  int64_t step = rows * c->b->vectors * CYCLE / 2 / group;
+  if (group > 1 && is_float(c->t)) /* of bf16 */
+    step = 3 * step / 2;
   void *in1 = times(m, times(m, c->s->k, number(m, c->b->columns)),
                     price_element(m, c, IN1));
-  void *in0 =
-      times(m, times(m, c->s->k, number(m, rows)), price_element(m, c, IN0));
+  void *in0 = plus(
+      m, number(m, PANEL),
+      times(m, times(m, c->s->k, number(m, rows)), price_element(m, c, IN0)));
   void *panels = divide_up(m, c->s->m, rows);
   void *blocks = times(m, panels, line(m, BLOCK, step, c->s->k));
   void *column =
@@ -171,7 +224,7 @@ void *teir_cpu_is_small_for_groups(const struct teir_cpu_blocks *b, math *m,
   enum dtype in1 = s->dot.packed[IN1];
   enum dtype sum = dtype_kind(in1) == DTYPE_FLOAT ? DTYPE_F32 : DTYPE_I32;
   struct types t = {in1, sum};
-  struct code c = {b, s, &t};
+  struct code c = {b, s, &t, true};
   return apply(m, CPU_AT_MOST, price_direct(m, &c), price_packed(m, &c));
 }
 
@@ -180,12 +233,13 @@ static void *price_matrix(math *m, const struct code *c,
   if (!w->direct)
     return price_packed(m, c);
   void *direct = price_direct(m, c);
-  if (!w->packed || (c->s->dot.group == 1 && !c->s->turned))
+  bool is_short = c->s->turned && c->s->finishes;
+  if (!w->packed || (c->s->dot.group == 1 && !is_short))
     return direct;
   void *packed = price_packed(m, c);
   if (c->s->dot.group > 1) /* teir_cpu_is_small_for_groups */
     direct = apply(m, CPU_LEAST, direct, packed);
-  return c->s->turned
+  return is_short
              ? choose(m, at_most(m, c->s->k, TEIR_CPU_DIRECT_K), direct, packed)
              : direct;
 }
@@ -202,11 +256,11 @@ static void *price_straight(math *m, const struct code *c) {
 
 static void *price_vector(math *m, const struct code *c,
                           enum teir_cpu_vector v) {
-  enum { CALL = 60 * CYCLE, STEP = 10 * CYCLE };
   bool dot = v == CPU_VECTOR_DOT; /* some columns, or steps, at once */
+  int64_t call = (dot ? 45 : 25) * CYCLE, step = (dot ? 7 : 5) * CYCLE;
   void *together = divide_up(m, dot ? c->s->n : c->s->k, TEIR_CPU_TOGETHER);
   void *along = divide_up(m, dot ? c->s->k : c->s->n, c->b->lanes);
-  return times(m, c->s->m, times(m, together, line(m, CALL, STEP, along)));
+  return times(m, c->s->m, times(m, together, line(m, call, step, along)));
 }
 
 /* As of a matrix and a vector where it has one row, or few columns. */
@@ -217,7 +271,7 @@ static void *price_thin(math *m, const struct code *c,
     struct teir_cpu_size turned = *c->s;
     turned.m = c->s->n;
     turned.n = c->s->m;
-    struct code of = {c->b, &turned, c->t};
+    struct code of = {c->b, &turned, c->t, c->masks};
     otherwise =
         choose(m, thin->column, price_vector(m, &of, w->column), otherwise);
   }
@@ -238,11 +292,13 @@ void *teir_cpu_pays(const struct teir_cpu *cpu, math *m,
                     const struct teir_cpu_loops *l) {
   enum { FIXED = 70 * CYCLE, STRAIGHT = 12 * CYCLE, FINISH = 200 * CYCLE };
   /* More multiply-adds than were measured: prices know neither memory nor
-   * threads, and a build for any processor is priced by its least vectors. */
+   * threads. */
   enum { MUCH = 1 << 20 };
   struct teir_cpu_blocks b = teir_cpu_blocks(cpu, type[1]);
   struct types t = {type[0], type[1]};
-  struct code c = {&b, s, &t};
+  bool masks = teir_cpu_has_masks(cpu, type[1]) &&
+               (s->turned || teir_cpu_has_masks(cpu, type[0]));
+  struct code c = {&b, s, &t, masks};
   void *each = w->vector != CPU_VECTOR_NO ? price_vector(m, &c, w->vector)
                : w->straight
                    ? price_straight(m, &c)
@@ -251,9 +307,8 @@ void *teir_cpu_pays(const struct teir_cpu *cpu, math *m,
     each = plus(m, each, price_finish(m, &c));
   int64_t once = (w->straight ? STRAIGHT : FIXED) + (s->finishes ? FINISH : 0);
   void *all = plus(m, number(m, once), times(m, batches, each));
-  void *cheaper =
-      apply(m, CPU_AT_MOST, times(m, all, number(m, 5)),
-            times(m, price_loops(m, &t, cpu->vector_bytes, l), number(m, 4)));
+  void *cheaper = apply(m, CPU_AT_MOST, times(m, all, number(m, 5)),
+                        times(m, price_loops(m, &t, l), number(m, 4)));
   void *macs = times(m, batches, times(m, s->m, times(m, s->n, s->k)));
   return apply(m, CPU_EITHER, cheaper,
                apply(m, CPU_AT_MOST, number(m, MUCH), macs));

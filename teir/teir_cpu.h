@@ -249,10 +249,11 @@ bool teir_cpu_exchanges(const bool has[AXIS_ROLES], bool m_dense, bool n_dense);
 /* The loops as the source has them, which can run instead. */
 struct teir_cpu_loops {
   void *entered,
-      *inner;     /* how often the innermost one is, and its iterations */
-  void *adjacent; /* condition: elements that it moves over are neighbours */
-  bool stores;    /* so does the result: every iteration stores */
-  bool known;     /* all extents and strides, when the program is compiled */
+      *inner;       /* how often the innermost one is, and its iterations */
+  void *adjacent;   /* condition: elements that it moves over are neighbours */
+  bool stores;      /* so does the result: every iteration stores */
+  bool known;       /* all extents and strides, when the program is compiled */
+  int vector_bytes; /* of the processor that they are compiled for */
 };
 /* Has it so few rows, or columns, that each is a product of a matrix and a
  * vector?  Then the matrix is read from memory once. */

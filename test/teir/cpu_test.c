@@ -234,10 +234,15 @@ static bool pays_if(bool known, const char *machine, int64_t m, int64_t n,
       math.number(a, m), math.number(a, n),
       math.number(a, k), teir_cpu_choose_dot(c, in1, in1, sum),
       w.turned,          false};
-  struct teir_cpu_loops inner = {math.number(a, m * n), size.k,
-                                 math.number(a, along_k), false, known};
-  struct teir_cpu_loops rows = {math.number(a, 1), math.number(a, m * n * k),
-                                math.number(a, along_k), true, true};
+  struct teir_cpu_loops inner = {
+      math.number(a, m * n), size.k, math.number(a, along_k), false, known,
+      c->vector_bytes};
+  struct teir_cpu_loops rows = {math.number(a, 1),
+                                math.number(a, m * n * k),
+                                math.number(a, along_k),
+                                true,
+                                true,
+                                c->vector_bytes};
   struct teir_cpu_loops loops = known && n * k <= 32 ? rows : inner;
   enum dtype types[] = {in1, sum};
   struct teir_cpu_thin thin = {w.row ? math.number(a, m == 1) : NULL,
@@ -256,8 +261,8 @@ static bool pays(const char *machine, int64_t m, int64_t n, int64_t k,
 /* Measured: these were many times slower than the loops, or than the code. */
 static void check_prices(void) {
   CHECK(!pays("avx512", 1, 1, 300, DTYPE_F32, true));
-  CHECK(!pays("avx512", 1, 300, 100, DTYPE_F32, true));
-  CHECK(!pays("avx512", 200, 1, 100, DTYPE_F32, true));
+  CHECK(!pays("avx512", 1, 4, 100, DTYPE_F32, true));
+  CHECK(!pays("avx512", 4, 1, 100, DTYPE_F32, true));
   CHECK(!pays("avx512", 17, 2, 300, DTYPE_F32, true));
   CHECK(!pays("avx512vnni", 3, 5, 31, DTYPE_I8, true));
   CHECK(!pays("avx512", 2, 2, 2, DTYPE_F32, false));
