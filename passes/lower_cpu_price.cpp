@@ -8,8 +8,8 @@ using namespace llvm;
 namespace nputeir {
 namespace {
 
-// So few multiply-adds that loops have ended before the code has started.
-enum { FEW = 32 };
+// So few multiply-adds that loops have ended before the question is answered.
+enum { FEW = 64 };
 
 // A contraction in numbers of teir's formulas: code, or known ones.
 class Priced {
