@@ -78,12 +78,6 @@ void free(void *p) {
     used = *(size_t *)((char *)p - 64);
 }
 
-int rand(void) {
-  static unsigned state = 7;
-  state = state * 1103515245u + 12345u;
-  return (int)(state >> 8 & 0x7fffff);
-}
-
 void *memcpy(void *to, const void *from, size_t n) {
   for (size_t i = 0; i < n; i++)
     ((volatile char *)to)[i] = ((const char *)from)[i];

@@ -2,4 +2,3 @@
 _Noreturn void abort(void);
 void *malloc(size_t);
 void free(void *);
-int rand(void);
