@@ -13,7 +13,7 @@ python3 "$here/$3" "$seed" "$count" >"$dir/all.c" &&
 export NPUTEIR_OPTIONS=min-macs=0,device=cpu
 native=
 grep -qs avx2 /proc/cpuinfo && native="-O1 -mavx2 -mfma"
-for flags in "-O2" "-O3 -march=native" "$native"; do
+for flags in "-O2" "-O1 -march=native" "$native"; do
   [ -n "$flags" ] || continue
   # shellcheck disable=SC2086
   "$clang" $flags -w -ffast-math -Rpass=nputeir -fpass-plugin="$plugin" "$dir/all.c" \
