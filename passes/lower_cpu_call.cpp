@@ -19,8 +19,9 @@ bool cpuTakes(const contraction &C, const char **Why) {
   };
   if (C.first)
     return No("three factors are multiplied");
-  if (C.map[0] || C.map[1])
-    return No("elements are changed before they are multiplied");
+  if (!cpuTakesMaps(C))
+    return No("elements are changed before they are multiplied, and not by a "
+              "sum alone");
   if (!hasAxes(C, AXIS_K) || (!hasAxes(C, AXIS_M) && !hasAxes(C, AXIS_N)))
     return No("the nest is neither a product of two matrices nor of a matrix "
               "and a vector");

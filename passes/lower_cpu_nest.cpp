@@ -56,8 +56,17 @@ public:
       for (int I = 0; I < C.axis_count; I++)
         put(C.limit[L].step[I]);
     }
+    text_printf(&T, " %d", !!C.map[IN0] | !!C.map[IN1] << 1);
+    SmallVector<std::string, 8> Names = {"sum", "out"};
+    for (size_t I = 0; I < extras().size(); I++)
+      Names.push_back("x" + std::to_string(I));
     if (C.tail)
-      putTail();
+      put(C.tail, Names);
+    Names.erase(Names.begin());
+    Names[MAP_ELEMENT] = "e";
+    for (const calc *Map : C.map)
+      if (Map)
+        put(Map, Names);
     return text_string(&T);
   }
 
@@ -78,15 +87,12 @@ private:
     text_printf(&T, " 1 %zu", At);
   }
 
-  void putTail() {
-    SmallVector<std::string, 8> Names = {"sum", "out"};
-    for (size_t I = 0; I < extras().size(); I++)
-      Names.push_back("x" + std::to_string(I));
+  void put(const calc *X, ArrayRef<std::string> Names) {
     SmallVector<const char *, 8> Name;
     for (const std::string &N : Names)
       Name.push_back(N.c_str());
     text_puts(&T, " ");
-    calc_print(C.tail, Name.data(), &T);
+    calc_print(X, Name.data(), &T);
   }
 };
 
@@ -133,8 +139,12 @@ public:
       for (int I = 0; I < C.axis_count; I++)
         C.limit[L].step[I] = get();
     }
+    int64_t Maps = number(3);
     if (Good && !scan_end_of_line(&S))
-      getTail(C);
+      C.tail = get(C, {{"sum", C.acc}, {"out", C.type[OUT]}});
+    for (int I : {IN0, IN1})
+      if (Maps >> I & 1)
+        C.map[I] = get(C, {{"e", C.type[I]}});
     return Good;
   }
 
@@ -166,28 +176,36 @@ private:
     return V;
   }
 
-  void getTail(contraction &C) {
-    const char *Name[CALC_INPUTS] = {"sum", "out"};
-    dtype Type[CALC_INPUTS] = {C.acc, C.type[OUT]};
-    for (int E = 0; E < C.extra_count; E++) {
-      Name[TAIL_EXTRA + E] = arena_printf(A, "x%d", E);
-      Type[TAIL_EXTRA + E] = C.extra[E].type;
+  // Of such inputs, and behind them the extras.
+  const calc *get(const contraction &C,
+                  SmallVector<std::pair<const char *, dtype>, CALC_INPUTS> Of) {
+    for (int E = 0; E < C.extra_count; E++)
+      Of.push_back({arena_printf(A, "x%d", E), C.extra[E].type});
+    SmallVector<const char *, CALC_INPUTS> Name;
+    SmallVector<dtype, CALC_INPUTS> Type;
+    for (auto [N, T] : Of) {
+      Name.push_back(N);
+      Type.push_back(T);
     }
     diag D = {};
-    C.tail = calc_parse(A, &S, Name, Type, TAIL_EXTRA + C.extra_count, &D);
-    Good = C.tail != nullptr;
+    const calc *X =
+        Good ? calc_parse(A, &S, Name.data(), Type.data(), (int)Of.size(), &D)
+             : nullptr;
+    Good = X != nullptr;
+    return X;
   }
 };
 
 // ---- the function ----
 
 class NestCode {
+  arena *A;
   const CpuNest &N;
   Code B;
   CpuOperands X;
 
 public:
-  NestCode(Function &F, const CpuNest &N) : N(N), B(F) {
+  NestCode(arena *A, Function &F, const CpuNest &N) : A(A), N(N), B(F) {
     unsigned Tensors = tensorsOf(N.C);
     for (unsigned T = 0; T < Tensors; T++)
       X.Tensor.push_back(B.argument(T));
@@ -200,6 +218,10 @@ public:
   void emit(const Function &Like) {
     if (N.Priced)
       require(cpuPays(B, N.C, X));
+    if (cpuHasMaps(N.C)) {
+      B.CreateRet(cpuComputeMapped(A, B, N.C, X, Like, N.Overlaps));
+      return;
+    }
     CpuSlots Slots = cpuFillSlots(B, N.C, X);
     if (N.Overlaps) {
       CpuOverlap Overlap(B, N.C, X, N.Overlaps);
@@ -250,7 +272,7 @@ bool cpuDefineNest(Function &F) {
   F.removeFnAttr(NestAttribute);
   F.addFnAttr(Attribute::NoInline);
   CpuUnit::compileFast(F);
-  NestCode(F, N).emit(F);
+  NestCode(Scope.A, F, N).emit(F);
   return true;
 }
 

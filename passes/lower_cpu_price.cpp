@@ -45,7 +45,36 @@ public:
     return apply(CPU_AT_MOST, number(LeastMacs < 0 ? FEW : LeastMacs), Macs);
   }
 
+  // To sum all elements of an input reads it once more, which so many rows of
+  // the other one are worth.  Where that has fewer, as far as is known:
+  bool hasFewRows() const {
+    int64_t Rows[] = {1, 1};
+    for (int I = 0; I < C.axis_count; I++)
+      for (int T : {IN0, IN1})
+        if (C.axis[I].role == ownRole(T))
+          Rows[T] =
+              isConstant(C.axis[I].extent)
+                  ? std::min(LEAST_ROWS, Rows[T] * C.axis[I].extent.constant)
+                  : LEAST_ROWS;
+    return (C.map[IN0] && Rows[IN0] < LEAST_ROWS) ||
+           (C.map[IN1] && Rows[IN1] < LEAST_ROWS);
+  }
+
   void *pays(const CpuPrices &Cpus) {
+    void *Is = productPays(Cpus);
+    for (int T : {IN0, IN1})
+      if (C.map[T])
+        Is = apply(
+            CPU_BOTH, Is,
+            apply(CPU_AT_MOST, number(LEAST_ROWS), extentOf(C, ownRole(T))));
+    return Is;
+  }
+
+private:
+  static constexpr int64_t LEAST_ROWS = 4;
+  static axis_role ownRole(int T) { return T == IN0 ? AXIS_M : AXIS_N; }
+
+  void *productPays(const CpuPrices &Cpus) {
     Arranged By(C);
     CpuWork W = workOf(By.C);
     auto Extent = [&](axis_role R) { return extentOf(By.C, R); };
@@ -65,7 +94,6 @@ public:
                          Types, &Loops);
   }
 
-private:
   void *number(int64_t N) { return M.number(M.context, N); }
   void *apply(teir_cpu_formula F, void *X, void *Y) {
     return M.apply(M.context, F, X, Y);
@@ -187,6 +215,8 @@ bool cpuNeverPays(const Function &F, const contraction &C, int64_t LeastMacs) {
   ArenaScope Scope;
   teir_cpu_math Math = teir_cpu_known(Scope.A);
   Priced P(Math, C, [&](value V) { return Math.number(Scope.A, V.constant); });
+  if (LeastMacs < 0 && P.hasFewRows())
+    return true;
   if (!P.isKnown())
     return false;
   auto Holds = [](void *Condition) {

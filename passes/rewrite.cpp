@@ -324,6 +324,7 @@ private:
     for (size_t T = 0; T < Cpu.Tensor.size(); T++)
       if (T < TENSORS || T > TENSORS)
         X.Tensor.push_back(Cpu.Tensor[T]);
+    X.Tensor.truncate(TENSORS + (size_t)P.Cpu->extra_count); // without maps
     X.Number = [&](value V) -> Value * {
       return V.symbol < 0 ? B.getInt64((uint64_t)V.constant)
                           : Cpu.Symbol[(size_t)V.symbol];

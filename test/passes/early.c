@@ -181,7 +181,7 @@ void roots(float *restrict s, const float *a, const float *x, int n) {
 }
 void copies(int *restrict s, const signed char *a, const signed char *x,
             int n) {
-  // expected-remark@+1 {{TooFewAxes]: the nest multiplies by a vector}}
+  // expected-remark@+1 {{code for the processor: mk,k->m}}
   for (int i = 0; i < n; i++) {
     int row[32], t = 0;
     for (int k = 0; k < 32; k++)

@@ -1,0 +1,327 @@
+// lower_cpu_sums.cpp -- products of elements to which numbers are added before,
+// as of quantised ones less their zero points.  Modulo 2^n,
+//
+//     sum (x + a) (y + b)  =  sum x y  +  a sum y  +  b sum x  +  K a b
+//
+// so that elements are multiplied as they lie, and the epilogue adds the rest.
+// The sums of an input's elements are products with ones: of a matrix and a
+// vector, by the same code.
+#include "lower_cpu_form.h"
+
+#include <optional>
+
+using namespace llvm;
+
+namespace nputeir {
+
+// ---- what is added ----
+
+namespace {
+
+// Modulo 2^n, the element if it is in there, plus the rest, which may be null.
+struct Shifted {
+  bool Has;
+  const calc *Rest;
+};
+
+class ShiftReader {
+  arena *A;
+  dtype Sum;
+
+public:
+  ShiftReader(arena *A, dtype Sum) : A(A), Sum(Sum) {}
+
+  std::optional<Shifted> read(const calc *X) {
+    if (!calc_uses(X, MAP_ELEMENT))
+      return Shifted{false, calc_cast(A, Sum, X)};
+    switch (X->op) {
+    case CALC_INPUT:
+      return Shifted{true, nullptr};
+    case CALC_CAST:
+      if (!isWide(X) || !(isWide(X->arg[0]) || X->arg[0]->op == CALC_INPUT))
+        return std::nullopt;
+      return read(X->arg[0]);
+    case CALC_ADD:
+    case CALC_SUB:
+      return isWide(X) ? combined(X) : std::nullopt;
+    default:
+      return std::nullopt;
+    }
+  }
+
+private:
+  // An integer that has all bits of the sum.
+  bool isWide(const calc *X) const {
+    return dtype_kind(X->type) != DTYPE_FLOAT &&
+           dtype_bytes(X->type) >= dtype_bytes(Sum);
+  }
+
+  std::optional<Shifted> combined(const calc *X) {
+    auto Left = read(X->arg[0]), Right = read(X->arg[1]);
+    if (!Left || !Right || (Right->Has && (Left->Has || X->op == CALC_SUB)))
+      return std::nullopt;
+    const calc *Rest = Left->Rest;
+    if (!Rest && X->op == CALC_SUB)
+      Rest = calc_int(A, Sum, 0);
+    if (Rest && Right->Rest)
+      Rest = calc_make(A, X->op, Rest, Right->Rest, nullptr);
+    return Shifted{true, Rest ? Rest : Right->Rest};
+  }
+};
+
+// What the map of an input adds, of the sum's type; null: there is none, or it
+// does more.
+const calc *addedTo(arena *A, const contraction &C, int T) {
+  if (!C.map[T] || dtype_kind(C.acc) == DTYPE_FLOAT)
+    return nullptr;
+  auto Is = ShiftReader(A, C.acc).read(C.map[T]);
+  return !Is ? nullptr : Is->Rest ? Is->Rest : calc_int(A, C.acc, 0);
+}
+
+// X with something else in the place of its inputs.
+const calc *replaced(arena *A, const calc *X,
+                     function_ref<const calc *(const calc *)> Input) {
+  if (X->op == CALC_INPUT)
+    return Input(X);
+  auto *Copy = (calc *)arena_copy(A, X, 1, 1, sizeof *X);
+  for (int I = 0; I < calc_operands(X->op); I++)
+    Copy->arg[I] = replaced(A, X->arg[I], Input);
+  return Copy;
+}
+
+// A contraction whose maps add numbers, as one without, and what its tail needs
+// beside its extras: these follow them.
+struct Unmapped {
+  const calc *Tail;
+  int Extras;     // with those
+  int Sums[2];    // of input T's elements: which extra; -1: none
+  int Steps = -1; // of K
+};
+
+// Null, if it does more.
+std::optional<Unmapped> unmapped(arena *A, const contraction &C) {
+  Unmapped U = {C.tail, C.extra_count, {-1, -1}};
+  const calc *Sum = calc_input(A, TAIL_SUM, C.acc), *Added[2] = {};
+  auto New = [&](int &Number) {
+    Number = U.Extras++;
+    return calc_input(A, TAIL_EXTRA + Number, C.acc);
+  };
+  auto Add = [&](const calc *X, const calc *Y) {
+    Sum = calc_make(A, CALC_ADD, Sum, calc_make(A, CALC_MUL, X, Y, nullptr),
+                    nullptr);
+  };
+  for (int T : {IN0, IN1}) {
+    if (!C.map[T])
+      continue;
+    const calc *By = addedTo(A, C, T);
+    if (!By)
+      return std::nullopt;
+    Added[T] = replaced(A, By, [&](const calc *X) {
+      return calc_input(A, TAIL_EXTRA + X->input - MAP_EXTRA, X->type);
+    });
+    Add(Added[T], New(U.Sums[IN0 + IN1 - T]));
+  }
+  if (Added[IN0] && Added[IN1])
+    Add(calc_make(A, CALC_MUL, Added[IN0], Added[IN1], nullptr), New(U.Steps));
+  U.Tail = replaced(
+      A, C.tail, [&](const calc *X) { return X->input == TAIL_SUM ? Sum : X; });
+  diag D = {};
+  return U.Extras <= CALC_INPUTS - TAIL_EXTRA && calc_check(U.Tail, &D)
+             ? std::optional(U)
+             : std::nullopt;
+}
+
+} // namespace
+
+bool cpuHasMaps(const contraction &C) { return C.map[IN0] || C.map[IN1]; }
+
+bool cpuTakesMaps(const contraction &C) {
+  ArenaScope Scope;
+  return !cpuHasMaps(C) || (C.limit_count == 0 && unmapped(Scope.A, C));
+}
+
+// ---- the product, and the sums ----
+
+namespace {
+
+constexpr int FirstComputed = 1 << 24; // symbols behind those of the nest
+
+class SumsCode {
+  arena *A;
+  Code &B;
+  const contraction &C; // with maps
+  const CpuOperands &Given;
+  Unmapped U;
+  SmallVector<Value *, 8> Computed; // symbols that are strides of buffers
+  Value *Bytes, *Memory = nullptr;
+
+  // A part of the memory, and how far each axis moves in it.
+  struct Buffer {
+    value *Stride;
+    Value *Begin;
+  };
+
+public:
+  SumsCode(arena *A, Code &B, const contraction &C, const CpuOperands &Given)
+      : A(A), B(B), C(C), Given(Given), U(*unmapped(A, C)), Bytes(B.number(0)) {
+  }
+
+  Value *emit(const Function &Like, unsigned Overlaps) {
+    int Sum = dtype_bytes(C.acc);
+    Buffer Sums[2], Ones = buffer({AXIS_K}, IN0, 1);
+    for (int T : {IN0, IN1})
+      if (U.Sums[T] >= 0)
+        Sums[T] = buffer({AXIS_C, T == IN0 ? AXIS_M : AXIS_N}, OUT, Sum);
+    Memory = emitMalloc(B, Bytes);
+    require(B.CreateIsNotNull(Memory), false);
+    contraction P = product(Sums);
+    CpuOperands X = operands(Sums);
+    CpuSlots Slots = cpuFillSlots(B, P, X);
+    if (Overlaps) {
+      CpuOverlap Overlap(B, P, X, Overlaps);
+      B.when(B.CreateNot(Overlap.isApart(B)),
+             [&] { require(Overlap.isBeside(B, Slots), true); });
+    }
+    B.CreateMemSet(at(Ones), B.getInt8(1), count({AXIS_K}), Align(1));
+    for (int T : {IN0, IN1})
+      if (U.Sums[T] >= 0)
+        sum(Like, T, Sums[T], Ones);
+    Value *Status = B.CreateCall(cpuFunction(Like, P), {Slots.Place});
+    emitFree(B, Memory);
+    return Status;
+  }
+
+private:
+  // Else the loops run.
+  void require(Value *Holds, bool Frees) {
+    B.when(B.CreateNot(Holds), [&] {
+      if (Frees)
+        emitFree(B, Memory);
+      B.CreateRet(B.getInt32(1));
+    });
+  }
+
+  Value *number(value V) {
+    return V.symbol < FirstComputed
+               ? Given.Number(V)
+               : Computed[(size_t)(V.symbol - FirstComputed)];
+  }
+
+  // Of sizes.
+  value times(value X, value Y) {
+    int64_t Known;
+    if (isConstant(X) && isConstant(Y) &&
+        !__builtin_mul_overflow(X.constant, Y.constant, &Known))
+      return {Known, -1};
+    Computed.push_back(B.times(number(X), number(Y)));
+    return {0, FirstComputed + (int)Computed.size() - 1};
+  }
+
+  bool isOf(int Axis, ArrayRef<axis_role> Roles) const {
+    return is_contained(Roles, C.axis[Axis].role);
+  }
+
+  Value *count(ArrayRef<axis_role> Roles) {
+    Value *All = B.number(1);
+    for (int I = 0; I < C.axis_count; I++)
+      if (isOf(I, Roles))
+        All = B.times(All, number(C.axis[I].extent));
+    return All;
+  }
+
+  // Without gaps, in the order in which a tensor has the axes of these roles.
+  Buffer buffer(ArrayRef<axis_role> Roles, unsigned Like, int Element) {
+    SmallVector<int, 8> Axes;
+    for (int I = 0; I < C.axis_count; I++)
+      if (isOf(I, Roles))
+        Axes.push_back(I);
+    stable_sort(Axes, [&](int X, int Y) {
+      return distance(strideOf(C, X, Like)) > distance(strideOf(C, Y, Like));
+    });
+    Buffer Of = {array<value>(C.axis_count), Bytes};
+    std::fill_n(Of.Stride, C.axis_count, value{0, -1});
+    value Run = {Element, -1};
+    for (int I : reverse(Axes)) {
+      Of.Stride[I] = Run;
+      Run = times(Run, C.axis[I].extent);
+    }
+    Bytes = B.plus(Bytes, B.roundUp(number(Run), 64));
+    return Of;
+  }
+
+  template <class T> T *array(int Count) {
+    return (T *)arena_array(A, (size_t)Count + 1, sizeof(T));
+  }
+
+  Value *at(const Buffer &Of) { return B.at(Memory, Of.Begin); }
+
+  contraction product(const Buffer (&Sums)[2]) {
+    contraction P = C;
+    P.map[IN0] = P.map[IN1] = nullptr;
+    P.tail = U.Tail;
+    P.extra_count = U.Extras;
+    P.extra = array<contraction_extra>(U.Extras);
+    std::copy_n(C.extra, C.extra_count, P.extra);
+    for (int E = C.extra_count; E < U.Extras; E++)
+      P.extra[E] = {-1, -1, C.acc, false, 0, 0, array<value>(C.axis_count)};
+    for (int T : {IN0, IN1})
+      if (U.Sums[T] >= 0) {
+        P.extra[U.Sums[T]].tensor = 0;
+        P.extra[U.Sums[T]].stride_bytes = Sums[T].Stride;
+      }
+    return P;
+  }
+
+  CpuOperands operands(const Buffer (&Sums)[2]) {
+    CpuOperands X = {Given.Tensor, [this](value V) { return number(V); }};
+    X.Tensor.resize(TENSORS + (size_t)U.Extras);
+    for (int T : {IN0, IN1})
+      if (U.Sums[T] >= 0)
+        X.Tensor[TENSORS + (size_t)U.Sums[T]] = at(Sums[T]);
+    if (U.Steps >= 0) {
+      Type *T = storedType(B.getContext(), C.acc);
+      Value *Slot = B.frame(T, 1, 8);
+      B.put(B.CreateTrunc(count({AXIS_K}), T), Slot);
+      X.Tensor[TENSORS + (size_t)U.Steps] = Slot;
+    }
+    return X;
+  }
+
+  // Those of an input's elements along K.
+  void sum(const Function &Like, int T, const Buffer &To, const Buffer &Ones) {
+    int Other = IN0 + IN1 - T;
+    contraction S = C;
+    S.map[IN0] = S.map[IN1] = nullptr;
+    S.tail = nullptr;
+    S.extra_count = S.axis_count = 0;
+    S.accumulate = false;
+    S.type[OUT] = C.acc;
+    if (dtype_bytes(S.type[Other]) != 1)
+      S.type[Other] = DTYPE_I8;
+    S.axis = array<contraction_axis>(C.axis_count);
+    for (int I = 0; I < C.axis_count; I++) {
+      contraction_axis X = C.axis[I];
+      if (X.role == (T == IN0 ? AXIS_N : AXIS_M))
+        continue;
+      X.stride_bytes[Other] = Ones.Stride[I];
+      X.stride_bytes[OUT] = To.Stride[I];
+      S.axis[S.axis_count++] = X;
+    }
+    CpuOperands X = {{}, [this](value V) { return number(V); }};
+    X.Tensor = {Given.Tensor[IN0], Given.Tensor[IN1], at(To)};
+    X.Tensor[(size_t)Other] = at(Ones);
+    Value *Place = cpuFillSlots(B, S, X).Place;
+    Value *Status = B.CreateCall(cpuFunction(Like, S), {Place});
+    require(B.CreateICmpEQ(Status, B.getInt32(0)), true);
+  }
+};
+
+} // namespace
+
+Value *cpuComputeMapped(arena *A, Code &B, const contraction &C,
+                        const CpuOperands &X, const Function &Like,
+                        unsigned Overlaps) {
+  return SumsCode(A, B, C, X).emit(Like, Overlaps);
+}
+
+} // namespace nputeir
