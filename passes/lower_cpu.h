@@ -64,6 +64,8 @@ struct CpuWork {
   unsigned Limits[2] = {0, 0};                    // of in0 and in1
   bool Plain = false;                             // each role has one axis
   CpuLies Lies[2] = {CpuLies::Any, CpuLies::Any}; // Rows, Steps: Plain
+  // Which of the extras counts as an element that limits leave out; -1: zero.
+  int Fills[2] = {-1, -1};
   // Whether sizes may be large, and may be small; for the latter, whether in1
   // lies across the columns.
   bool Packed = true, Direct = false, Turned = false;
@@ -230,10 +232,11 @@ llvm::Function *startFunction(CpuUnit &U, const teir_cpu_dot &D);
 // ---- lower_cpu_pack.cpp ----
 struct CpuPanel {
   int Rows;
-  dtype From, To;     // elements are converted
-  int Group = 1;      // neighbouring columns, packed as one of 32 or 64 bits
-  bool Flips = false; // 128 is added, which is the same as subtracted
-  int Limits = 0;     // conditions under which an element is read
+  dtype From, To;      // elements are converted
+  int Group = 1;       // neighbouring columns, packed as one of 32 or 64 bits
+  bool Flips = false;  // 128 is added, which is the same as subtracted
+  int Limits = 0;      // conditions under which an element is read
+  bool Filled = false; // elsewhere it is not zero
   // All that it packs: rows and columns have one run each then.
   CpuLies Lies = CpuLies::Any;
 
@@ -243,6 +246,7 @@ struct CpuPanel {
            : Lies == CpuLies::Steps ? ".steps"
                                     : "";
   }
+  const char *fills() const { return Filled ? ".filled" : ""; }
 };
 // void (to, from, row_offsets, row_runs, column_offsets, column_runs, columns,
 //       row_stride, column_stride): a panel, its rows adjacent.  A last group
@@ -250,9 +254,11 @@ struct CpuPanel {
 // where rows have no runs.  The runs of rows behind the last one are below 1.
 // With limits also (row_parts, rows_apart, column_parts, columns_apart,
 // starts): an element for which start + row's part + column's part of a limit
-// is below zero is zero; parts of the next limit lie so many bytes apart.
+// is below zero is zero, or what stands behind these arguments; parts of the
+// next limit lie so many bytes apart.
 llvm::Function *packFunction(CpuUnit &U, const CpuPanel &P);
 llvm::FunctionType *packType(CpuUnit &U, const CpuPanel &P);
+const char *packArguments(const CpuPanel &P); // as of CpuUnit::function
 // Bytes that a panel's last store may write behind it.
 enum { PackSlack = 64 };
 // Vector J holds row J of some squares; gives the squares' columns.
@@ -395,8 +401,9 @@ bool cpuTakes(const contraction &C, const char **Why);
 llvm::Function *cpuDeclare(const llvm::Function &Like, llvm::StringRef Prefix,
                            llvm::StringRef Attribute, const std::string &Text,
                            llvm::ArrayRef<llvm::Type *> Arguments);
-// The declaration of the code.
-llvm::Function *cpuFunction(const llvm::Function &Like, const contraction &C);
+// The declaration of the code.  Fills: of C's inputs, as in CpuWork.
+llvm::Function *cpuFunction(const llvm::Function &Like, const contraction &C,
+                            const int (&Fills)[2] = {-1, -1});
 // What the code gets.
 struct CpuSlots {
   llvm::Value *Place;

@@ -71,9 +71,13 @@ Function *cpuDeclare(const Function &Like, StringRef Prefix,
   return F;
 }
 
-Function *cpuFunction(const Function &Like, const contraction &C) {
-  return cpuDeclare(Like, "nputeir.cpu.", CpuAttribute,
-                    workOf(Arranged(C).C).print(),
+Function *cpuFunction(const Function &Like, const contraction &C,
+                      const int (&Fills)[2]) {
+  Arranged By(C);
+  CpuWork W = workOf(By.C);
+  for (int T : {IN0, IN1})
+    W.Fills[T] = Fills[By.Exchanged ? IN0 + IN1 - T : T];
+  return cpuDeclare(Like, "nputeir.cpu.", CpuAttribute, W.print(),
                     {bytePointer(Like.getContext())});
 }
 

@@ -390,6 +390,8 @@ private:
       Given.append({offsets(B.X, First, I), C.times(B.X.Capacity, 8),
                     offsets(Steps, First, P), C.times(Steps.Capacity, 8),
                     C.at(Bases, 8 * First)});
+      if (Panel.Filled)
+        Given.push_back(base((int)TENSORS + W.Fills[B.T]));
     }
     callPart(C, Parts, B.T == IN0 ? CpuPack0 : CpuPack1, packType(U, Panel),
              Given);
@@ -591,6 +593,7 @@ CpuPanel driverPanel(CpuUnit &U, const CpuWork &W, int T) {
           Lines ? Dot.group : Dot.packed_group[T],
           T == IN0 && Dot.offset,
           (int)W.Limits[T],
+          W.Fills[T] >= 0,
           W.Lies[T]};
 }
 

@@ -22,12 +22,15 @@ class LimitedPacker : PackCode {
   Value *Offsets, *Within; // rows' of a run: where it reads; is it within?
   Value *RowParts, *RowsApart, *ColumnParts, *ColumnsApart, *Starts;
   SmallVector<Value *, 8> Least; // by limit: start + the least of the rows
+  Value *LeftOut;                // stands for an element that is not read
 
 public:
   LimitedPacker(CpuUnit &U, const CpuPanel &P, Function &F, Function *Whole)
       : PackCode(U, P, F), Whole(Whole), RowParts(C.argument(9)),
         RowsApart(C.argument(10)), ColumnParts(C.argument(11)),
-        ColumnsApart(C.argument(12)), Starts(C.argument(13)) {}
+        ColumnsApart(C.argument(12)), Starts(C.argument(13)),
+        LeftOut(P.Filled ? C.get(Stored, C.argument(14))
+                         : Constant::getNullValue(Stored)) {}
 
   void emit() {
     if (!Masks || P.Group > 1) {
@@ -97,8 +100,10 @@ private:
   void column(const Run &R, Value *K, Value *Read) {
     Type *T = FixedVectorType::get(Stored, (unsigned)Rows);
     Value *From = C.at(R.From, C.getNumber(ColumnOffsets, K));
-    C.put(converted(C.get(T, From, Read)), C.at(R.To, C.times(K, Rows * Bytes)),
-          R.Written);
+    Value *V = C.get(T, From, Read);
+    if (P.Filled)
+      V = C.CreateSelect(Read, V, C.CreateVectorSplat((unsigned)Rows, LeftOut));
+    C.put(converted(V), C.at(R.To, C.times(K, Rows * Bytes)), R.Written);
   }
 
   // Part + column K's part >= 0, where Part is small.
@@ -126,8 +131,10 @@ private:
       Value *Left = C.CreateSub(Columns, K);
       Value *Run = runFrom(K);
       // Limits move evenly along a run; what follows it begins a group.
-      Value *Some = C.CreateSelect(C.CreateICmpEQ(Run, Left), Run,
-                                   C.CreateAnd(Run, C.number(-P.Group)));
+      // What a last group is filled up with is zero.
+      Value *Some = C.CreateAnd(Run, C.number(-P.Group));
+      if (!P.Filled)
+        Some = C.CreateSelect(C.CreateICmpEQ(Run, Left), Run, Some);
       Value *Last = C.plus(K, C.plus(Run, -1));
       Value *Many = C.CreateAnd(C.CreateICmpSGT(Some, C.number(0)),
                                 C.CreateAnd(areRead(K), areRead(Last)));
@@ -186,12 +193,20 @@ private:
     uint8_t ZeroByte = P.Flips ? 0x80 : 0;
     unsigned Bits = (unsigned)(8 * Bytes);
     Value *Zero = C.getInt(APInt::getSplat(Bits, APInt(8, (uint64_t)ZeroByte)));
+    if (P.Filled)
+      Zero = group(converted(LeftOut));
     auto IsWithin = [&](Value *I) {
       return C.CreateICmpNE(C.getNumber(Within, I), None);
     };
     C.when(
         C.CreateICmpSLT(One, None),
         [&] {
+          if (P.Filled) {
+            Value *Each = C.CreateVectorSplat((unsigned)Rows, Zero);
+            C.loop(K, End, C.number(P.Group),
+                   [&](Value *Step) { C.put(Each, step(Step)); });
+            return;
+          }
           C.CreateMemSet(
               step(K), C.getInt8(ZeroByte),
               C.times(C.divideUp(Count, C.number(P.Group)), Rows * Bytes),
@@ -211,6 +226,14 @@ private:
             });
           });
         });
+  }
+
+  // All of whose elements are alike.
+  Value *group(Value *Element) {
+    Value *All = ConstantInt::get(word(), 0);
+    for (int J = 0; J < P.Group; J++)
+      All = C.CreateOr(All, inGroup(Element, C.number(J)));
+    return All;
   }
 
   Value *rowSum(int L, Value *I) {
@@ -241,8 +264,7 @@ private:
     Value *Is = C.getTrue();
     for (int L = 0; L < P.Limits; L++)
       Is = C.CreateAnd(Is, holds(L, rowSum(L, I), K));
-    Value *Zero = Constant::getNullValue(Stored);
-    return converted(C.choose(Is, {Zero}, [&] {
+    return converted(C.choose(Is, {LeftOut}, [&] {
       Value *At = C.at(row(I), C.getNumber(ColumnOffsets, K));
       return Code::Values{C.get(Stored, At)};
     })[0]);

@@ -39,8 +39,7 @@ public:
       turnAll();
     } else {
       Value *Along = C.CreateICmpEQ(C.argument(8), C.number(Bytes));
-      C.when(
-          Along, [&] { copyAll(); }, [&] { turnAll(); });
+      C.when(Along, [&] { copyAll(); }, [&] { turnAll(); });
     }
     C.CreateRetVoid();
   }
@@ -170,9 +169,9 @@ Function *linesFunction(CpuUnit &U, const CpuPanel &P) {
   std::string Name = std::string("lines.") + dtype_name(P.From) + "." +
                      std::to_string(P.Rows) + P.lies();
   if (P.Limits)
-    Name += ".limits" + std::to_string(P.Limits);
-  Function *F = U.function(Name, Type::getVoidTy(U.context()),
-                           P.Limits ? "ppppppiiipipip" : "ppppppiii", IsNew);
+    Name += ".limits" + std::to_string(P.Limits) + P.fills();
+  Function *F =
+      U.function(Name, Type::getVoidTy(U.context()), packArguments(P), IsNew);
   if (IsNew)
     Liner(U, P, *F).emit();
   return F;

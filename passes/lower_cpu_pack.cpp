@@ -367,8 +367,10 @@ private:
 
 } // namespace
 
-static const char *packArguments(const CpuPanel &P) {
-  return P.Limits ? "ppppppiiipipip" : "ppppppiii";
+const char *packArguments(const CpuPanel &P) {
+  return !P.Limits  ? "ppppppiii"
+         : P.Filled ? "ppppppiiipipipp"
+                    : "ppppppiiipipip";
 }
 
 FunctionType *packType(CpuUnit &U, const CpuPanel &P) {
@@ -386,8 +388,9 @@ Function *packFunction(CpuUnit &U, const CpuPanel &P) {
   if (P.Limits) {
     CpuPanel All = P;
     All.Limits = 0;
-    Function *F = U.function(Name + ".limits" + Twine(P.Limits), None,
-                             packArguments(P), IsNew);
+    All.Filled = false;
+    Function *F = U.function(Name + ".limits" + Twine(P.Limits) + P.fills(),
+                             None, packArguments(P), IsNew);
     if (IsNew)
       packLimited(U, P, *F, packFunction(U, All));
     return F;

@@ -89,18 +89,35 @@ const calc *replaced(arena *A, const calc *X,
   return Copy;
 }
 
+// Does X, of a map, have one value in all of the contraction?
+bool isFixed(const contraction &C, const calc *X) {
+  for (unsigned T = TENSORS; T < tensorsOf(C); T++)
+    for (int I = 0; I < C.axis_count; I++)
+      if (calc_uses(X, MAP_EXTRA + (int)(T - TENSORS)) &&
+          isMoved(strideOf(C, I, T)))
+        return false;
+  return true;
+}
+
+// Is it one input's elements that each limit leaves out?
+bool limitsOne(const contraction &C) {
+  return (int)(limitsOf(C, IN0).size() + limitsOf(C, IN1).size()) ==
+         C.limit_count;
+}
+
 // A contraction whose maps add numbers, as one without, and what its tail needs
 // beside its extras: these follow them.
 struct Unmapped {
   const calc *Tail;
-  int Extras;     // with those
-  int Sums[2];    // of input T's elements: which extra; -1: none
-  int Steps = -1; // of K
+  int Extras;              // with those
+  int Sums[2] = {-1, -1};  // of an input's elements: which extra; -1: none
+  int Fills[2] = {-1, -1}; // what counts as an element that a limit leaves out
+  int Steps = -1;          // of K
 };
 
 // Null, if it does more.
 std::optional<Unmapped> unmapped(arena *A, const contraction &C) {
-  Unmapped U = {C.tail, C.extra_count, {-1, -1}};
+  Unmapped U = {C.tail, C.extra_count};
   const calc *Sum = calc_input(A, TAIL_SUM, C.acc), *Added[2] = {};
   auto New = [&](int &Number) {
     Number = U.Extras++;
@@ -120,6 +137,11 @@ std::optional<Unmapped> unmapped(arena *A, const contraction &C) {
       return calc_input(A, TAIL_EXTRA + X->input - MAP_EXTRA, X->type);
     });
     Add(Added[T], New(U.Sums[IN0 + IN1 - T]));
+    if (limitsOf(C, T).empty())
+      continue;
+    if (!isFixed(C, By))
+      return std::nullopt;
+    U.Fills[T] = U.Extras++;
   }
   if (Added[IN0] && Added[IN1])
     Add(calc_make(A, CALC_MUL, Added[IN0], Added[IN1], nullptr), New(U.Steps));
@@ -137,7 +159,7 @@ bool cpuHasMaps(const contraction &C) { return C.map[IN0] || C.map[IN1]; }
 
 bool cpuTakesMaps(const contraction &C) {
   ArenaScope Scope;
-  return !cpuHasMaps(C) || (C.limit_count == 0 && unmapped(Scope.A, C));
+  return !cpuHasMaps(C) || (limitsOne(C) && unmapped(Scope.A, C));
 }
 
 // ---- the product, and the sums ----
@@ -152,7 +174,8 @@ class SumsCode {
   const contraction &C; // with maps
   const CpuOperands &Given;
   Unmapped U;
-  SmallVector<Value *, 8> Computed; // symbols that are strides of buffers
+  SmallVector<Value *, 8> Computed;    // symbols that are strides of buffers
+  Value *Fill[2] = {nullptr, nullptr}; // the places of such elements
   Value *Bytes, *Memory = nullptr;
 
   // A part of the memory, and how far each axis moves in it.
@@ -172,6 +195,9 @@ public:
     for (int T : {IN0, IN1})
       if (U.Sums[T] >= 0)
         Sums[T] = buffer({AXIS_C, T == IN0 ? AXIS_M : AXIS_N}, OUT, Sum);
+    for (int T : {IN0, IN1})
+      if (U.Fills[T] >= 0)
+        Fill[T] = zeroPoint(T);
     Memory = emitMalloc(B, Bytes);
     require(B.CreateIsNotNull(Memory), false);
     contraction P = product(Sums);
@@ -186,7 +212,7 @@ public:
     for (int T : {IN0, IN1})
       if (U.Sums[T] >= 0)
         sum(Like, T, Sums[T], Ones);
-    Value *Status = B.CreateCall(cpuFunction(Like, P), {Slots.Place});
+    Value *Status = B.CreateCall(cpuFunction(Like, P, U.Fills), {Slots.Place});
     emitFree(B, Memory);
     return Status;
   }
@@ -199,6 +225,27 @@ private:
         emitFree(B, Memory);
       B.CreateRet(B.getInt32(1));
     });
+  }
+
+  // An element that its map makes zero; where there is none, the loops run.
+  Value *zeroPoint(int T) {
+    const calc *Added = addedTo(A, C, T);
+    SmallVector<Value *, CALC_INPUTS> Input = {B.getInt32(0)};
+    for (int E = 0; E < C.extra_count; E++) {
+      dtype Of = C.extra[E].type;
+      Value *Place = Given.Tensor[TENSORS + (size_t)E];
+      Input.push_back(
+          calc_uses(Added, MAP_EXTRA + E)
+              ? fromStored(B, Of, B.get(storedType(B.getContext(), Of), Place))
+              : nullptr);
+    }
+    Type *Stored = storedType(B.getContext(), C.type[T]);
+    Value *V = B.CreateNeg(compute(B, Added, Input));
+    Value *Element = B.CreateTrunc(V, Stored);
+    require(B.CreateICmpEQ(convert(B, C.type[T], C.acc, Element), V), false);
+    Value *Slot = B.frame(Stored, 1, 8);
+    B.put(Element, Slot);
+    return Slot;
   }
 
   Value *number(value V) {
@@ -269,6 +316,9 @@ private:
         P.extra[U.Sums[T]].tensor = 0;
         P.extra[U.Sums[T]].stride_bytes = Sums[T].Stride;
       }
+    for (int T : {IN0, IN1})
+      if (U.Fills[T] >= 0)
+        P.extra[U.Fills[T]].type = C.type[T];
     return P;
   }
 
@@ -278,6 +328,9 @@ private:
     for (int T : {IN0, IN1})
       if (U.Sums[T] >= 0)
         X.Tensor[TENSORS + (size_t)U.Sums[T]] = at(Sums[T]);
+    for (int T : {IN0, IN1})
+      if (U.Fills[T] >= 0)
+        X.Tensor[TENSORS + (size_t)U.Fills[T]] = Fill[T];
     if (U.Steps >= 0) {
       Type *T = storedType(B.getContext(), C.acc);
       Value *Slot = B.frame(T, 1, 8);
@@ -293,11 +346,17 @@ private:
     contraction S = C;
     S.map[IN0] = S.map[IN1] = nullptr;
     S.tail = nullptr;
-    S.extra_count = S.axis_count = 0;
+    S.extra_count = S.axis_count = S.limit_count = 0;
     S.accumulate = false;
     S.type[OUT] = C.acc;
     if (dtype_bytes(S.type[Other]) != 1)
       S.type[Other] = DTYPE_I8;
+    SmallVector<const affine_guard *, 8> Limits = limitsOf(C, T);
+    S.limit = array<affine_guard>((int)Limits.size());
+    for (const affine_guard *L : Limits) {
+      S.limit[S.limit_count] = *L;
+      S.limit[S.limit_count++].step = array<value>(C.axis_count);
+    }
     S.axis = array<contraction_axis>(C.axis_count);
     for (int I = 0; I < C.axis_count; I++) {
       contraction_axis X = C.axis[I];
@@ -305,13 +364,23 @@ private:
         continue;
       X.stride_bytes[Other] = Ones.Stride[I];
       X.stride_bytes[OUT] = To.Stride[I];
+      for (size_t L = 0; L < Limits.size(); L++)
+        S.limit[L].step[S.axis_count] = Limits[L]->step[I];
       S.axis[S.axis_count++] = X;
     }
     CpuOperands X = {{}, [this](value V) { return number(V); }};
     X.Tensor = {Given.Tensor[IN0], Given.Tensor[IN1], at(To)};
     X.Tensor[(size_t)Other] = at(Ones);
+    int Fills[2] = {-1, -1};
+    if (Fill[T]) { // an operand of the epilogue, which does not use it
+      contraction_extra E = {-1, -1, C.type[T], false, 0, 0, nullptr};
+      S.tail = calc_input(A, TAIL_SUM, C.acc);
+      S.extra = array<contraction_extra>(1);
+      S.extra[Fills[T] = S.extra_count++] = E;
+      X.Tensor.push_back(Fill[T]);
+    }
     Value *Place = cpuFillSlots(B, S, X).Place;
-    Value *Status = B.CreateCall(cpuFunction(Like, S), {Place});
+    Value *Status = B.CreateCall(cpuFunction(Like, S, Fills), {Place});
     require(B.CreateICmpEQ(Status, B.getInt32(0)), true);
   }
 };

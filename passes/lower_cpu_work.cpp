@@ -19,9 +19,9 @@ std::string CpuWork::print() const {
   for (int64_t CpuFixed::*X : CpuFixed::Each)
     if (Fixed)
       text_printf(&T, " %lld", (long long)((*Fixed).*X));
-  text_printf(&T, " %u %u %c %c %d", Limits[IN0], Limits[IN1],
-              LiesLetter[(int)Lies[IN0]], LiesLetter[(int)Lies[IN1]],
-              (int)Extras.size());
+  text_printf(&T, " %u %u %d %d %c %c %d", Limits[IN0], Limits[IN1],
+              Fills[IN0] + 1, Fills[IN1] + 1, LiesLetter[(int)Lies[IN0]],
+              LiesLetter[(int)Lies[IN1]], (int)Extras.size());
   SmallVector<std::string, 8> Names = {"sum", "out"};
   for (const Extra &X : Extras) {
     text_printf(&T, " %s %c", dtype_name(X.Type), MovesLetter[(int)X.Moves]);
@@ -44,6 +44,9 @@ std::string CpuWork::kind() const {
   text_printf(&T, "%u.%s.%s.%s.%s.%u.%u%s%s", moved(), dtype_name(In[0]),
               dtype_name(In[1]), dtype_name(Sum), dtype_name(Out), Limits[IN0],
               Limits[IN1], Tail ? ".kept" : "", Plain ? "" : ".many");
+  for (int I : {IN0, IN1})
+    if (Fills[I] >= 0)
+      text_printf(&T, ".fill%d.%d", I, Fills[I]);
   std::string S = text_string(&T);
   text_free(&T);
   return S;
@@ -64,14 +67,11 @@ static bool readFixed(scan *S, bool Is, std::optional<CpuFixed> &X) {
   return X->M > 0 && X->N > 0 && X->K > 0;
 }
 
-static bool readLimits(scan *S, unsigned (&Limits)[2]) {
-  enum { LimitsMax = 64 };
-  for (unsigned &L : Limits) {
-    int64_t N;
-    if (!scan_int(S, &N) || N < 0 || N > LimitsMax)
+// Of in0 and in1, as they are printed.
+static bool readPair(scan *S, int64_t Most, int64_t (&Pair)[2]) {
+  for (int64_t &N : Pair)
+    if (!scan_int(S, &N) || N < 0 || N > Most)
       return false;
-    L = (unsigned)N;
-  }
   return true;
 }
 
@@ -90,14 +90,20 @@ bool CpuWork::parse(arena *A, StringRef Text, CpuWork &W) {
   diag D = {};
   std::string Copy = Text.str();
   scan S = scan_open("", arena_string(A, Copy.c_str()));
-  int64_t Ways, Count;
+  enum { LimitsMax = 64 };
+  int64_t Ways, Count, Limits[2], Fills[2];
   if (!readType(A, &S, W.In[0]) || !readType(A, &S, W.In[1]) ||
       !readType(A, &S, W.Out) || !readType(A, &S, W.Sum) ||
       !scan_int(&S, &Ways) || Ways < 0 || Ways >= 2048 ||
-      !readFixed(&S, Ways & 32, W.Fixed) || !readLimits(&S, W.Limits) ||
-      !readLies(A, &S, W.Lies) || !scan_int(&S, &Count) || Count < 0 ||
+      !readFixed(&S, Ways & 32, W.Fixed) || !readPair(&S, LimitsMax, Limits) ||
+      !readPair(&S, CALC_INPUTS, Fills) || !readLies(A, &S, W.Lies) ||
+      !scan_int(&S, &Count) || Count < std::max(Fills[IN0], Fills[IN1]) ||
       Count > CALC_INPUTS - TAIL_EXTRA)
     return false;
+  for (int T : {IN0, IN1}) {
+    W.Limits[T] = (unsigned)Limits[T];
+    W.Fills[T] = (int)Fills[T] - 1;
+  }
   W.Packed = Ways & 1;
   W.Direct = Ways & 2;
   W.Turned = Ways & 4;
