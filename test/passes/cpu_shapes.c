@@ -9,6 +9,18 @@
 #define IN1 IN
 #endif
 
+/* Quantised numbers less their zero points, which are Z0 and Z1. */
+#ifdef Z0
+#define LEFT(X) ((SUM)(X) - Z0)
+#else
+#define LEFT(X) (SUM)X
+#endif
+#ifdef Z1
+#define RIGHT(X) ((SUM)(X) - Z1)
+#else
+#define RIGHT(X) (SUM)X
+#endif
+
 #ifdef REFERENCE
 #define NAME(n) ref_##n
 #else
@@ -26,7 +38,7 @@ typedef void product(long m, long n, long k, const IN *restrict a, long lda,
       for (long j = 0; j < n; j++) {                                           \
         SUM s = 0;                                                             \
         for (long p = 0; p < k; p++)                                           \
-          s += (SUM)A * (SUM)B;                                                \
+          s += LEFT(A) * RIGHT(B);                                             \
         SUM *out = &C;                                                         \
         *out = end;                                                            \
       }                                                                        \
@@ -49,7 +61,7 @@ PRODUCT(spread, a[i * lda + 2 * p], b[p * ldb + 3 * j], c[i * ldc + 2 * j], 0,
     for (long i = 0; i < count; i++) {                                         \
       SUM s = 0;                                                               \
       for (long p = 0; p < k; p++)                                             \
-        s += (SUM)A * (SUM)B;                                                  \
+        s += LEFT(A) * RIGHT(B);                                               \
       SUM *out = &C;                                                           \
       *out = end;                                                              \
     }                                                                          \
@@ -69,7 +81,7 @@ VECTOR(fewer, m, a[p * lda + i], b[p], c[i], *out + s)
     for (long i = 0; i < M; i++)                                               \
       for (long j = 0; j < N; j++)                                             \
         for (long p = 0; p < K; p++)                                           \
-          c[i * N + j] += (SUM)a[i * K + p] * (SUM)B;                          \
+          c[i * N + j] += LEFT(a[i * K + p]) * RIGHT(B);                       \
   }
 FIXED(eight, 8, 8, 8, b[p * 8 + j])
 FIXED(odd, 5, 7, 9, b[p * 7 + j])
@@ -95,8 +107,8 @@ void NAME(axes)(long m, long n, long k, const IN *restrict a, long lda,
           for (long p = 0; p < k; p++)
             for (long q = 0; q < Q; q++)
               c[((x * n + z) * Y + y) * W + w] +=
-                  (SUM)a[((x * k + p) * Y + y) * Q + q] *
-                  (SUM)b[((q * n + z) * k + p) * W + w];
+                  LEFT(a[((x * k + p) * Y + y) * Q + q]) *
+                  RIGHT(b[((q * n + z) * k + p) * W + w]);
 }
 
 /* A sum for each group of a row's elements, as where groups have scales: of
@@ -109,7 +121,7 @@ void NAME(axes)(long m, long n, long k, const IN *restrict a, long lda,
     for (long x = 0; x < m; x++)                                               \
       for (long g = 0; g < Y * Q; g++)                                         \
         for (long p = 0; p < k; p++)                                           \
-          C += (SUM)A * (SUM)b[g * k + p];                                     \
+          C += LEFT(A) * RIGHT(b[g * k + p]);                                  \
   }
 GROUPS(groups, a[(x * Y * Q + g) * k + p], c[x * Y * Q + g])
 GROUPS(groups_apart, a[(g * m + x) * k + p], c[g * m + x])

@@ -14,10 +14,14 @@ has() { # FLAG.. : are they all in /proc/cpuinfo?
   done
 }
 try() { # FLAGS IN IN1 SUM
-  types="-DIN=$2 -DIN1=$3 -DSUM=$4" loops=$dir/$2-$3-$4.o
+  types="-DIN=$2 -DIN1=$3 -DSUM=$4" zeros=
+  for flag in $1; do
+    case $flag in -DZ*) zeros="$zeros $flag" ;; esac
+  done
+  loops="$dir/$2-$3-$4$(echo "$zeros" | tr -d ' ').o"
   # shellcheck disable=SC2086
   [ -e "$loops" ] ||
-    "$clang" -O1 -ffast-math -fwrapv $types -DREFERENCE -c "$source" -o "$loops" || exit 1
+    "$clang" -O1 -ffast-math -fwrapv $types $zeros -DREFERENCE -c "$source" -o "$loops" || exit 1
   # shellcheck disable=SC2086
   "$clang" $1 -ffast-math -fwrapv $types -fpass-plugin="$plugin" -Rpass=nputeir \
     "$source" "$loops" -o "$dir/shapes" 2>"$dir/remarks" || exit 1
@@ -36,6 +40,10 @@ for flags in "-O2" "-O1 -march=native"; do
     try "$flags" $types
   done
 done
+# Less zero points.
+try "-O2 -DZ0=-128" int8_t int8_t int32_t
+try "-O3 -march=native -DZ0=131 -DZ1=-70000" uint8_t uint8_t int32_t
+try "-O1 -DZ1=7" int16_t int16_t int64_t
 # Code for better processors than the one that is asked for.
 try "-O2 -march=nehalem" uint8_t int8_t int32_t
 try "-O1 -march=core2" __bf16 __bf16 float
@@ -56,6 +64,7 @@ if has amx_tile amx_int8 amx_bf16; then
   amx="-march=sapphirerapids -O1"
   try "$amx" int8_t uint8_t int32_t
   try "$amx" uint8_t uint8_t int32_t
+  try "$amx -DZ0=128 -DZ1=-3" uint8_t uint8_t int32_t
 else
   echo "this processor has no AMX: no product of tiles is run"
 fi

@@ -1,7 +1,7 @@
 #!/bin/sh
-# cpu_targets.sh LLVM-BIN PLUGIN -- cpu_shapes.c, some of its shapes, for
-# processors that are emulated, without a C library; and how many instructions
-# the loops of their kernels have.
+# cpu_targets.sh LLVM-BIN PLUGIN -- cpu_shapes.c, some of its shapes, and zero
+# points, for processors that are emulated, without a C library; and how many
+# instructions the loops of their kernels have.
 set -u
 bin=$1 plugin=$2
 here=$(dirname "$0")
@@ -32,6 +32,17 @@ try() { # EMULATOR TARGET FLAGS IN IN1 SUM [FUNCTION PRODUCT PRODUCTS LEAST]
     python3 "$here/cpu_loop.py" "nputeir.multiply.$4." "$5" "$6" "$7" ||
     { echo "$2 $3: too many instructions in the loop"; status=1; }
 }
+zeros() { # EMULATOR TARGET FLAGS: and the tests of zero points
+  command -v "${1%% *}" >/dev/null || return
+  set -- "$1" "--target=$2 $3 -O2 -ffast-math -fwrapv -fno-pic -I$here/freestanding"
+  for name in cpu_zero_points cpu_zero_margins; do
+    # shellcheck disable=SC2086
+    "$bin/clang" $2 -ffreestanding -c "$here/freestanding/freestanding.c" -o "$dir/free.o" &&
+      "$bin/clang" $2 -fpass-plugin="$plugin" -c "$here/$name.c" -o "$dir/$name.o" &&
+      "$linker" "$dir/free.o" "$dir/$name.o" -o "$dir/$name" &&
+      $1 "$dir/$name" | grep -q ", 0 different" || { echo "$name $2 failed"; status=1; }
+  done
+}
 arm="qemu-aarch64 -cpu max" linux=aarch64-linux-gnu
 v8=-march=armv8-a dot=-march=armv8.2-a+dotprod all=-march=armv8.2-a+dotprod+bf16+i8mm
 try "$arm" $linux $v8 float float float f32.12 fmla 24 26.5
@@ -45,6 +56,9 @@ try "$arm" $linux $all uint8_t uint8_t int32_t i32.u8.u8.12 ummla 24 29
 try "$arm" $linux $all uint8_t int8_t int32_t i32.u8.i8.12 usmmla 24 29
 try "$arm" $linux $all int8_t uint8_t int32_t i32.i8.u8.12 usmmla 24 29
 try "$arm" $linux $all __bf16 __bf16 float f32.bf16.bf16.12 bfmmla 24 29
+for flags in $v8 $dot $all; do
+  zeros "$arm" $linux "$flags"
+done
 power="qemu-ppc64le -cpu power10" linux=powerpc64le-linux-gnu
 try "$power" $linux -mcpu=power8 float float double
 try "$power" $linux -mcpu=power10 float float float f32.f32.f32.8 xvf32gerpp 8 11
@@ -52,5 +66,7 @@ try "$power" $linux -mcpu=power10 float double double f64.f64.f64.8 xvf64gerpp 8
 try "$power" $linux -mcpu=power10 int8_t int8_t int32_t i32.i16.i16.8 xvi16ger2pp 8 11
 try "$power" $linux -mcpu=power10 int8_t uint8_t int32_t i32.i8.u8.8 xvi8ger4pp 8 11
 try "$power" $linux -mcpu=power10 uint8_t uint8_t int32_t i32.i8.u8.offset.8 xvi8ger4pp 8 11
+zeros "$power" $linux -mcpu=power8
+zeros "$power" $linux -mcpu=power10
 [ $ran = 1 ] || exit 77
 exit $status

@@ -1,5 +1,5 @@
-/* freestanding.c -- what cpu_shapes.c needs of a C library, by Linux system
- * calls: for targets whose library is not installed. */
+/* freestanding.c -- what tests need of a C library, by Linux system calls: for
+ * targets whose library is not installed. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,6 +88,13 @@ void *memset(void *to, int c, size_t n) {
   for (size_t i = 0; i < n; i++)
     ((volatile char *)to)[i] = (char)c;
   return to;
+}
+
+int bcmp(const void *a, const void *b, size_t n) { // memcmp, compared with 0
+  const char *x = a, *y = b;
+  for (; n > 0 && *x == *y; n--)
+    x++, y++;
+  return n > 0;
 }
 
 static void put(const char *s, size_t n) {
