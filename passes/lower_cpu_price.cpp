@@ -88,10 +88,12 @@ private:
     teir_cpu_ways Ways = {W.Packed, W.Direct, W.Turned,           W.Vector,
                           W.Row,    W.Column, W.Fixed.has_value()};
     dtype Types[] = {W.In[IN1], W.Sum};
+    const bool Summed[] = {C.map[By.Exchanged ? IN0 : IN1] != nullptr,
+                           C.map[By.Exchanged ? IN1 : IN0] != nullptr};
     teir_cpu_loops Loops = loops(Cpus.Loops->vector_bytes);
     teir_cpu_thin Thin = thin(By.C, W, Size);
     return teir_cpu_pays(Cpus.Code, &M, &Size, &Thin, Extent(AXIS_C), &Ways,
-                         Types, &Loops);
+                         Types, Summed, &Loops);
   }
 
   void *number(int64_t N) { return M.number(M.context, N); }

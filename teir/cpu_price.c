@@ -285,11 +285,20 @@ static void *price_finish(math *m, const struct code *c) {
   return times(m, vectors(m, c), line(m, COLUMN, BLOCK, heights(m, c)));
 }
 
+/* Of all elements of an input, which has so many rows or columns. */
+static void *price_sums(math *m, const struct code *c, void *rows) {
+  enum { CALL = 250 * CYCLE, ROW = 4 * CYCLE, ELEMENT = CYCLE / 16 };
+  enum { RESULT = CYCLE / 4 }; /* to add them */
+  void *results = times(m, times(m, c->s->m, c->s->n), number(m, RESULT));
+  return plus(m, plus(m, number(m, CALL), results),
+              times(m, rows, line(m, ROW, ELEMENT, c->s->k)));
+}
+
 void *teir_cpu_pays(const struct teir_cpu *cpu, math *m,
                     const struct teir_cpu_size *s,
                     const struct teir_cpu_thin *thin, void *batches,
                     const struct teir_cpu_ways *w, const enum dtype type[2],
-                    const struct teir_cpu_loops *l) {
+                    const bool summed[2], const struct teir_cpu_loops *l) {
   enum { FIXED = 70 * CYCLE, STRAIGHT = 12 * CYCLE, FINISH = 200 * CYCLE };
   /* More multiply-adds than were measured: prices know neither memory nor
    * threads. */
@@ -305,6 +314,9 @@ void *teir_cpu_pays(const struct teir_cpu *cpu, math *m,
                    : price_thin(m, &c, thin, w, price_matrix(m, &c, w));
   if (s->finishes)
     each = plus(m, each, price_finish(m, &c));
+  for (int t = IN0; t <= IN1; t++)
+    if (summed[t])
+      each = plus(m, each, price_sums(m, &c, t == IN0 ? s->m : s->n));
   int64_t once = (w->straight ? STRAIGHT : FIXED) + (s->finishes ? FINISH : 0);
   void *all = plus(m, number(m, once), times(m, batches, each));
   void *cheaper = apply(m, CPU_AT_MOST, times(m, all, number(m, 5)),

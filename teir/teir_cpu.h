@@ -267,11 +267,13 @@ void *teir_cpu_has_few_columns(const struct teir_cpu_math *,
 struct teir_cpu_thin {
   void *row, *column;
 };
-/* Is the code faster?  type: of in1, and of the sums. */
+/* Is the code faster?  type: of in1, and of the sums.  summed: what is added to
+ * the sums follows from those of all elements of in0, of in1. */
 void *teir_cpu_pays(const struct teir_cpu *, const struct teir_cpu_math *,
                     const struct teir_cpu_size *, const struct teir_cpu_thin *,
                     void *batches, const struct teir_cpu_ways *,
-                    const enum dtype type[2], const struct teir_cpu_loops *);
+                    const enum dtype type[2], const bool summed[2],
+                    const struct teir_cpu_loops *);
 
 /* Multiplications of a product for each thread that computes a part of it. */
 enum { TEIR_CPU_THREAD_MACS = 4 << 20 };

@@ -217,9 +217,10 @@ static void check_schedules(void) {
 
 /* Is the code faster than loops over rows, columns and, innermost, K, for sums
  * in floats or, of bytes, in 32 bits?  In1 lies along K, or along the columns;
- * in0 along K.  known: when it is compiled; the loop over rows is alone where
- * compilers write out the others. */
-static bool pays_if(bool known, const char *machine, int64_t m, int64_t n,
+ * in0 along K.  KNOWN: when it is compiled; the loop over rows is alone where
+ * compilers write out the others.  SUMMED: elements less zero points. */
+enum { KNOWN = 1, SUMMED = 2 };
+static bool pays_if(int how, const char *machine, int64_t m, int64_t n,
                     int64_t k, enum dtype in1, bool along_k) {
   const struct teir_cpu *c = teir_cpu_find(machine);
   enum dtype sum = in1 == DTYPE_I8 ? DTYPE_I32 : in1;
@@ -235,27 +236,28 @@ static bool pays_if(bool known, const char *machine, int64_t m, int64_t n,
       math.number(a, k), teir_cpu_choose_dot(c, in1, in1, sum),
       w.turned,          false};
   struct teir_cpu_loops inner = {
-      math.number(a, m * n), size.k, math.number(a, along_k), false, known,
-      c->vector_bytes};
+      math.number(a, m * n), size.k,         math.number(a, along_k), false,
+      how & KNOWN,           c->vector_bytes};
   struct teir_cpu_loops rows = {math.number(a, 1),
                                 math.number(a, m * n * k),
                                 math.number(a, along_k),
                                 true,
                                 true,
                                 c->vector_bytes};
-  struct teir_cpu_loops loops = known && n * k <= 32 ? rows : inner;
+  struct teir_cpu_loops loops = how & KNOWN && n * k <= 32 ? rows : inner;
   enum dtype types[] = {in1, sum};
+  bool summed[] = {how & SUMMED, how & SUMMED};
   struct teir_cpu_thin thin = {w.row ? math.number(a, m == 1) : NULL,
                                w.column ? math.number(a, n == 1) : NULL};
   bool is = *(const int64_t *)teir_cpu_pays(
-      c, &math, &size, &thin, math.number(a, 1), &w, types, &loops);
+      c, &math, &size, &thin, math.number(a, 1), &w, types, summed, &loops);
   arena_close(a);
   return is;
 }
 
 static bool pays(const char *machine, int64_t m, int64_t n, int64_t k,
                  enum dtype in1, bool along_k) {
-  return pays_if(false, machine, m, n, k, in1, along_k);
+  return pays_if(0, machine, m, n, k, in1, along_k);
 }
 
 /* Measured: these were many times slower than the loops, or than the code. */
@@ -269,9 +271,12 @@ static void check_prices(void) {
   CHECK(pays("avx512", 100, 100, 300, DTYPE_F32, true));
   CHECK(pays("avx512vnni", 100, 100, 100, DTYPE_I8, true));
   CHECK(pays("avx512", 1, 300, 100, DTYPE_F32, false));
-  CHECK(!pays_if(true, "avx512vnni", 59, 4, 6, DTYPE_I8, true));
-  CHECK(pays_if(true, "avx512vnni", 59, 4, 6, DTYPE_I8, false));
-  CHECK(pays_if(true, "avx512vnni", 64, 64, 64, DTYPE_I8, true));
+  CHECK(!pays_if(KNOWN, "avx512vnni", 59, 4, 6, DTYPE_I8, true));
+  CHECK(pays_if(KNOWN, "avx512vnni", 59, 4, 6, DTYPE_I8, false));
+  CHECK(pays_if(KNOWN, "avx512vnni", 64, 64, 64, DTYPE_I8, true));
+  CHECK(pays("avx512vnni", 8, 8, 8, DTYPE_I8, false));
+  CHECK(!pays_if(SUMMED, "avx512vnni", 8, 8, 8, DTYPE_I8, false));
+  CHECK(pays_if(SUMMED, "avx512vnni", 24, 24, 24, DTYPE_I8, false));
   for (int i = 0; i < teir_cpu_count(); i++)
     if (teir_cpu_at(i)->kernel != CPU_KERNEL_TILES) {
       const char *machine = teir_cpu_at(i)->name;
