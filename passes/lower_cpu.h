@@ -443,11 +443,13 @@ public:
 constexpr const char *BesideName = "nputeir.beside";
 void defineBeside(llvm::Function &F);
 
-// ---- lower_cpu_sums.cpp ----
+// ---- lower_cpu_maps.cpp ----
 // Is something made of elements before they are multiplied, and is there code
 // for that?
 bool cpuHasMaps(const contraction &C);
 bool cpuTakesMaps(const contraction &C);
+
+// ---- lower_cpu_sums.cpp ----
 // Of a contraction with maps, at the end of B's block: the status.
 llvm::Value *cpuComputeMapped(arena *A, Code &B, const contraction &C,
                               const CpuOperands &X, const llvm::Function &Like,

@@ -46,8 +46,11 @@ public:
   }
 
   // To sum all elements of an input reads it once more, which so many rows of
-  // the other one are worth.  Where that has fewer, as far as is known:
+  // the other one are worth.  Has that fewer, as far as is known?  So has each
+  // channel of a depthwise convolution, which are a batch.
   bool hasFewRows() const {
+    if (cpuHasMaps(C) && hasAxes(C, AXIS_C) && C.limit_count > 0)
+      return true;
     int64_t Rows[] = {1, 1};
     for (int I = 0; I < C.axis_count; I++)
       for (int T : {IN0, IN1})
@@ -62,16 +65,18 @@ public:
 
   void *pays(const CpuPrices &Cpus) {
     void *Is = productPays(Cpus);
+    bool IsBatch = cpuHasMaps(C) && hasAxes(C, AXIS_C);
     for (int T : {IN0, IN1})
-      if (C.map[T])
-        Is = apply(
-            CPU_BOTH, Is,
-            apply(CPU_AT_MOST, number(LEAST_ROWS), extentOf(C, ownRole(T))));
+      if (C.map[T] || IsBatch)
+        Is = apply(CPU_BOTH, Is,
+                   apply(CPU_AT_MOST,
+                         number(IsBatch ? LEAST_OF_BATCH : LEAST_ROWS),
+                         extentOf(C, ownRole(T))));
     return Is;
   }
 
 private:
-  static constexpr int64_t LEAST_ROWS = 4;
+  static constexpr int64_t LEAST_ROWS = 4, LEAST_OF_BATCH = 16;
   static axis_role ownRole(int T) { return T == IN0 ? AXIS_M : AXIS_N; }
 
   void *productPays(const CpuPrices &Cpus) {

@@ -3,166 +3,14 @@
 //
 //     sum (x + a) (y + b)  =  sum x y  +  a sum y  +  b sum x  +  K a b
 //
-// so that elements are multiplied as they lie, and the epilogue adds the rest.
-// The sums of an input's elements are products with ones: of a matrix and a
-// vector, by the same code.
-#include "lower_cpu_form.h"
-
-#include <optional>
+// so that elements are multiplied as they lie, and the epilogue adds the rest
+// (lower_cpu_maps.cpp).  The sums of an input's elements are products with
+// ones: of a matrix and a vector, by the same code.
+#include "lower_cpu_maps.h"
 
 using namespace llvm;
 
 namespace nputeir {
-
-// ---- what is added ----
-
-namespace {
-
-// Modulo 2^n, the element if it is in there, plus the rest, which may be null.
-struct Shifted {
-  bool Has;
-  const calc *Rest;
-};
-
-class ShiftReader {
-  arena *A;
-  dtype Sum;
-
-public:
-  ShiftReader(arena *A, dtype Sum) : A(A), Sum(Sum) {}
-
-  std::optional<Shifted> read(const calc *X) {
-    if (!calc_uses(X, MAP_ELEMENT))
-      return Shifted{false, calc_cast(A, Sum, X)};
-    switch (X->op) {
-    case CALC_INPUT:
-      return Shifted{true, nullptr};
-    case CALC_CAST:
-      if (!isWide(X) || !(isWide(X->arg[0]) || X->arg[0]->op == CALC_INPUT))
-        return std::nullopt;
-      return read(X->arg[0]);
-    case CALC_ADD:
-    case CALC_SUB:
-      return isWide(X) ? combined(X) : std::nullopt;
-    default:
-      return std::nullopt;
-    }
-  }
-
-private:
-  // An integer that has all bits of the sum.
-  bool isWide(const calc *X) const {
-    return dtype_kind(X->type) != DTYPE_FLOAT &&
-           dtype_bytes(X->type) >= dtype_bytes(Sum);
-  }
-
-  std::optional<Shifted> combined(const calc *X) {
-    auto Left = read(X->arg[0]), Right = read(X->arg[1]);
-    if (!Left || !Right || (Right->Has && (Left->Has || X->op == CALC_SUB)))
-      return std::nullopt;
-    const calc *Rest = Left->Rest;
-    if (!Rest && X->op == CALC_SUB)
-      Rest = calc_int(A, Sum, 0);
-    if (Rest && Right->Rest)
-      Rest = calc_make(A, X->op, Rest, Right->Rest, nullptr);
-    return Shifted{true, Rest ? Rest : Right->Rest};
-  }
-};
-
-// What the map of an input adds, of the sum's type; null: there is none, or it
-// does more.
-const calc *addedTo(arena *A, const contraction &C, int T) {
-  if (!C.map[T] || dtype_kind(C.acc) == DTYPE_FLOAT)
-    return nullptr;
-  auto Is = ShiftReader(A, C.acc).read(C.map[T]);
-  return !Is ? nullptr : Is->Rest ? Is->Rest : calc_int(A, C.acc, 0);
-}
-
-// X with something else in the place of its inputs.
-const calc *replaced(arena *A, const calc *X,
-                     function_ref<const calc *(const calc *)> Input) {
-  if (X->op == CALC_INPUT)
-    return Input(X);
-  auto *Copy = (calc *)arena_copy(A, X, 1, 1, sizeof *X);
-  for (int I = 0; I < calc_operands(X->op); I++)
-    Copy->arg[I] = replaced(A, X->arg[I], Input);
-  return Copy;
-}
-
-// Does X, of a map, have one value in all of the contraction?
-bool isFixed(const contraction &C, const calc *X) {
-  for (unsigned T = TENSORS; T < tensorsOf(C); T++)
-    for (int I = 0; I < C.axis_count; I++)
-      if (calc_uses(X, MAP_EXTRA + (int)(T - TENSORS)) &&
-          isMoved(strideOf(C, I, T)))
-        return false;
-  return true;
-}
-
-// Is it one input's elements that each limit leaves out?
-bool limitsOne(const contraction &C) {
-  return (int)(limitsOf(C, IN0).size() + limitsOf(C, IN1).size()) ==
-         C.limit_count;
-}
-
-// A contraction whose maps add numbers, as one without, and what its tail needs
-// beside its extras: these follow them.
-struct Unmapped {
-  const calc *Tail;
-  int Extras;              // with those
-  int Sums[2] = {-1, -1};  // of an input's elements: which extra; -1: none
-  int Fills[2] = {-1, -1}; // what counts as an element that a limit leaves out
-  int Steps = -1;          // of K
-};
-
-// Null, if it does more.
-std::optional<Unmapped> unmapped(arena *A, const contraction &C) {
-  Unmapped U = {C.tail, C.extra_count};
-  const calc *Sum = calc_input(A, TAIL_SUM, C.acc), *Added[2] = {};
-  auto New = [&](int &Number) {
-    Number = U.Extras++;
-    return calc_input(A, TAIL_EXTRA + Number, C.acc);
-  };
-  auto Add = [&](const calc *X, const calc *Y) {
-    Sum = calc_make(A, CALC_ADD, Sum, calc_make(A, CALC_MUL, X, Y, nullptr),
-                    nullptr);
-  };
-  for (int T : {IN0, IN1}) {
-    if (!C.map[T])
-      continue;
-    const calc *By = addedTo(A, C, T);
-    if (!By)
-      return std::nullopt;
-    Added[T] = replaced(A, By, [&](const calc *X) {
-      return calc_input(A, TAIL_EXTRA + X->input - MAP_EXTRA, X->type);
-    });
-    Add(Added[T], New(U.Sums[IN0 + IN1 - T]));
-    if (limitsOf(C, T).empty())
-      continue;
-    if (!isFixed(C, By))
-      return std::nullopt;
-    U.Fills[T] = U.Extras++;
-  }
-  if (Added[IN0] && Added[IN1])
-    Add(calc_make(A, CALC_MUL, Added[IN0], Added[IN1], nullptr), New(U.Steps));
-  U.Tail = replaced(
-      A, C.tail, [&](const calc *X) { return X->input == TAIL_SUM ? Sum : X; });
-  diag D = {};
-  return U.Extras <= CALC_INPUTS - TAIL_EXTRA && calc_check(U.Tail, &D)
-             ? std::optional(U)
-             : std::nullopt;
-}
-
-} // namespace
-
-bool cpuHasMaps(const contraction &C) { return C.map[IN0] || C.map[IN1]; }
-
-bool cpuTakesMaps(const contraction &C) {
-  ArenaScope Scope;
-  return !cpuHasMaps(C) || (limitsOne(C) && unmapped(Scope.A, C));
-}
-
-// ---- the product, and the sums ----
 
 namespace {
 
@@ -173,7 +21,7 @@ class SumsCode {
   Code &B;
   const contraction &C; // with maps
   const CpuOperands &Given;
-  Unmapped U;
+  CpuUnmapped U;
   SmallVector<Value *, 8> Computed;    // symbols that are strides of buffers
   Value *Fill[2] = {nullptr, nullptr}; // the places of such elements
   Value *Bytes, *Memory = nullptr;
@@ -186,8 +34,8 @@ class SumsCode {
 
 public:
   SumsCode(arena *A, Code &B, const contraction &C, const CpuOperands &Given)
-      : A(A), B(B), C(C), Given(Given), U(*unmapped(A, C)), Bytes(B.number(0)) {
-  }
+      : A(A), B(B), C(C), Given(Given), U(*cpuUnmapped(A, C)),
+        Bytes(B.number(0)) {}
 
   Value *emit(const Function &Like, unsigned Overlaps) {
     int Sum = dtype_bytes(C.acc);
@@ -229,7 +77,7 @@ private:
 
   // An element that its map makes zero; where there is none, the loops run.
   Value *zeroPoint(int T) {
-    const calc *Added = addedTo(A, C, T);
+    const calc *Added = cpuAdded(A, C, T);
     SmallVector<Value *, CALC_INPUTS> Input = {B.getInt32(0)};
     for (int E = 0; E < C.extra_count; E++) {
       dtype Of = C.extra[E].type;
