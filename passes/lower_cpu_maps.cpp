@@ -105,9 +105,11 @@ std::optional<CpuUnmapped> cpuUnmapped(arena *A, const contraction &C) {
     Number = U.Extras++;
     return calc_input(A, TAIL_EXTRA + Number, C.acc);
   };
-  auto Add = [&](const calc *X, const calc *Y) {
-    Sum = calc_make(A, CALC_ADD, Sum, calc_make(A, CALC_MUL, X, Y, nullptr),
-                    nullptr);
+  auto Add = [&](const calc *X) {
+    Sum = calc_make(A, CALC_ADD, Sum, X, nullptr);
+  };
+  auto Product = [&](const calc *X, const calc *Y) {
+    return calc_make(A, CALC_MUL, X, Y, nullptr);
   };
   for (int T : {IN0, IN1}) {
     if (!C.map[T])
@@ -118,15 +120,18 @@ std::optional<CpuUnmapped> cpuUnmapped(arena *A, const contraction &C) {
     Added[T] = replaced(A, By, [&](const calc *X) {
       return calc_input(A, TAIL_EXTRA + X->input - MAP_EXTRA, X->type);
     });
-    Add(Added[T], New(U.Sums[IN0 + IN1 - T]));
+    int Other = IN0 + IN1 - T;
+    const calc *Sums = New(U.Sums[Other]);
+    U.Scaled[Other] = isFixed(C, By);
+    Add(U.Scaled[Other] ? Sums : Product(Added[T], Sums));
     if (limitsOf(C, T).empty())
       continue;
-    if (!isFixed(C, By))
+    if (!U.Scaled[Other])
       return std::nullopt;
     U.Fills[T] = U.Extras++;
   }
-  if (Added[IN0] && Added[IN1])
-    Add(calc_make(A, CALC_MUL, Added[IN0], Added[IN1], nullptr), New(U.Steps));
+  if (Added[IN0] && Added[IN1] && !U.isScaled())
+    Add(Product(Product(Added[IN0], Added[IN1]), New(U.Steps)));
   U.Tail = replaced(
       A, C.tail, [&](const calc *X) { return X->input == TAIL_SUM ? Sum : X; });
   diag D = {};

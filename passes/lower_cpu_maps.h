@@ -21,6 +21,10 @@ struct CpuUnmapped {
   int Sums[2] = {-1, -1};  // of an input's elements: which extra; -1: none
   int Fills[2] = {-1, -1}; // what counts as an element that a limit leaves out
   int Steps = -1;          // of K
+  // The sums are multiplied when they are formed, by what is added to the other
+  // input, which is one number, so that the tail need not.
+  bool Scaled[2] = {false, false};
+  bool isScaled() const { return Scaled[IN0] && Scaled[IN1]; }
 };
 // Nothing, if they do more.
 std::optional<CpuUnmapped> cpuUnmapped(arena *A, const contraction &C);

@@ -11,7 +11,6 @@
 using namespace llvm;
 
 namespace nputeir {
-
 namespace {
 
 constexpr int FirstComputed = 1 << 24; // symbols behind those of the nest
@@ -22,8 +21,9 @@ class SumsCode {
   const contraction &C; // with maps
   const CpuOperands &Given;
   CpuUnmapped U;
-  SmallVector<Value *, 8> Computed;    // symbols that are strides of buffers
-  Value *Fill[2] = {nullptr, nullptr}; // the places of such elements
+  SmallVector<Value *, 8> Computed;     // symbols that are strides of buffers
+  Value *Added[2] = {nullptr, nullptr}; // one number to all elements
+  Value *Fill[2] = {nullptr, nullptr};  // the places of such elements
   Value *Bytes, *Memory = nullptr;
 
   // A part of the memory, and how far each axis moves in it.
@@ -43,6 +43,9 @@ public:
     for (int T : {IN0, IN1})
       if (U.Sums[T] >= 0)
         Sums[T] = buffer({AXIS_C, T == IN0 ? AXIS_M : AXIS_N}, OUT, Sum);
+    for (int T : {IN0, IN1})
+      if (U.Scaled[IN0 + IN1 - T])
+        Added[T] = added(T);
     for (int T : {IN0, IN1})
       if (U.Fills[T] >= 0)
         Fill[T] = zeroPoint(T);
@@ -75,25 +78,38 @@ private:
     });
   }
 
-  // An element that its map makes zero; where there is none, the loops run.
-  Value *zeroPoint(int T) {
-    const calc *Added = cpuAdded(A, C, T);
+  // What the map of T adds, where that is one number.
+  Value *added(int T) {
+    const calc *X = cpuAdded(A, C, T);
     SmallVector<Value *, CALC_INPUTS> Input = {B.getInt32(0)};
     for (int E = 0; E < C.extra_count; E++) {
       dtype Of = C.extra[E].type;
       Value *Place = Given.Tensor[TENSORS + (size_t)E];
       Input.push_back(
-          calc_uses(Added, MAP_EXTRA + E)
+          calc_uses(X, MAP_EXTRA + E)
               ? fromStored(B, Of, B.get(storedType(B.getContext(), Of), Place))
               : nullptr);
     }
-    Type *Stored = storedType(B.getContext(), C.type[T]);
-    Value *V = B.CreateNeg(compute(B, Added, Input));
-    Value *Element = B.CreateTrunc(V, Stored);
+    return compute(B, X, Input);
+  }
+
+  // An element that its map makes zero; where there is none, the loops run.
+  Value *zeroPoint(int T) {
+    Value *V = B.CreateNeg(Added[T]);
+    Value *Element = B.CreateTrunc(V, storedType(B.getContext(), C.type[T]));
     require(B.CreateICmpEQ(convert(B, C.type[T], C.acc, Element), V), false);
-    Value *Slot = B.frame(Stored, 1, 8);
-    B.put(Element, Slot);
+    return slot(Element);
+  }
+
+  // A number in the frame, as an operand of an epilogue.
+  Value *slot(Value *V) {
+    Value *Slot = B.frame(V->getType(), 1, 8);
+    B.put(V, Slot);
     return Slot;
+  }
+
+  Value *steps() {
+    return B.CreateTrunc(count({AXIS_K}), storedType(B.getContext(), C.acc));
   }
 
   Value *number(value V) {
@@ -179,16 +195,12 @@ private:
     for (int T : {IN0, IN1})
       if (U.Fills[T] >= 0)
         X.Tensor[TENSORS + (size_t)U.Fills[T]] = Fill[T];
-    if (U.Steps >= 0) {
-      Type *T = storedType(B.getContext(), C.acc);
-      Value *Slot = B.frame(T, 1, 8);
-      B.put(B.CreateTrunc(count({AXIS_K}), T), Slot);
-      X.Tensor[TENSORS + (size_t)U.Steps] = Slot;
-    }
+    if (U.Steps >= 0)
+      X.Tensor[TENSORS + (size_t)U.Steps] = slot(steps());
     return X;
   }
 
-  // Those of an input's elements along K.
+  // Those of an input's elements along K, as a product with ones.
   void sum(const Function &Like, int T, const Buffer &To, const Buffer &Ones) {
     int Other = IN0 + IN1 - T;
     contraction S = C;
@@ -220,13 +232,28 @@ private:
     X.Tensor = {Given.Tensor[IN0], Given.Tensor[IN1], at(To)};
     X.Tensor[(size_t)Other] = at(Ones);
     int Fills[2] = {-1, -1};
-    if (Fill[T]) { // an operand of the epilogue, which does not use it
-      contraction_extra E = {-1, -1, C.type[T], false, 0, 0, nullptr};
-      S.tail = calc_input(A, TAIL_SUM, C.acc);
-      S.extra = array<contraction_extra>(1);
-      S.extra[Fills[T] = S.extra_count++] = E;
-      X.Tensor.push_back(Fill[T]);
-    }
+    enum { NumbersMax = 3 };
+    S.extra = array<contraction_extra>(NumbersMax);
+    auto Number = [&](dtype Of, Value *Place) {
+      S.extra[S.extra_count] = {-1, -1, Of, false, 0, 0, nullptr};
+      X.Tensor.push_back(Place);
+      return S.extra_count++;
+    };
+    auto Operand = [&](Value *V) {
+      return calc_input(A, TAIL_EXTRA + Number(C.acc, slot(V)), C.acc);
+    };
+    const calc *Tail = calc_input(A, TAIL_SUM, C.acc);
+    if (U.Scaled[T])
+      Tail = calc_make(A, CALC_MUL, Operand(Added[Other]), Tail, nullptr);
+    if (U.isScaled() && T == IN1)
+      Tail =
+          calc_make(A, CALC_ADD,
+                    Operand(B.times(B.times(Added[IN0], Added[IN1]), steps())),
+                    Tail, nullptr);
+    if (Fill[T])
+      Fills[T] = Number(C.type[T], Fill[T]);
+    if (S.extra_count)
+      S.tail = Tail;
     Value *Place = cpuFillSlots(B, S, X).Place;
     Value *Status = B.CreateCall(cpuFunction(Like, S, Fills), {Place});
     require(B.CreateICmpEQ(Status, B.getInt32(0)), true);

@@ -69,15 +69,27 @@ FORM(by_row, u8, i8, int32_t, {
   const i8 *restrict rows = g->row_zero, *restrict columns = g->column_zero;
   SUM((x[i * k + p] - U(rows[i])) * (w[p * n + j] - U(columns[j])))
 })
-// TensorFlow Lite's fully connected layer.
+// A fully connected layer of TensorFlow Lite, whose results are rounded twice.
+static inline int32_t scaled(int32_t sum, int32_t by, int up) {
+  int shift = up > 0 ? 0 : -up;
+  int32_t x = (int32_t)((uint32_t)sum * (uint32_t)(1 << (up > 0 ? up : 0)));
+  int64_t product = (int64_t)x * by;
+  int64_t half = product >= 0 ? 1 << 30 : 1 - (1 << 30);
+  int32_t high = (int32_t)((product + half) / (1ll << 31));
+  int32_t mask = (int32_t)((1ll << shift) - 1), rest = high & mask;
+  high = (high >> shift) + (rest > (mask >> 1) + (high < 0));
+  return x == by && x == INT32_MIN ? INT32_MAX : high;
+}
 FORM(connected, i8, i8, i8, {
   const int32_t *restrict bias = g->bias;
+  int32_t by = 1234567 + g->x_zero % 2, least = -128 + (k > 64), up = n > 40 ? 1 : -3;
+  int32_t most = 127 - (k > 64);
   I J {
     uint32_t s = 0;
     P s += (w[j * k + p] + U(b)) * (x[i * k + p] + U(a));
-    int32_t v = (int32_t)((int64_t)(int32_t)(s + U(bias[j])) * 1234567 >> 31) + 3;
-    v = v < -128 ? -128 : v;
-    out[i * n + j] = (i8)(v > 127 ? 127 : v);
+    int32_t v = scaled((int32_t)(s + U(bias[j])), by, up) + 3;
+    v = v < least ? least : v;
+    out[i * n + j] = (i8)(v > most ? most : v);
   }
 })
 FORM(row, u8, i8, int32_t, {
