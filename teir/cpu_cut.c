@@ -168,18 +168,20 @@ struct teir_cpu_cut teir_cpu_cut_packed(const struct teir_cpu_most *most,
 struct teir_cpu_cut teir_cpu_cut_direct(const struct teir_cpu_blocks *b,
                                         math *m,
                                         const struct teir_cpu_size *s) {
-  /* Not more rows than pages that the processor has at hand, so that columns
-   * follow soon in each: of short rows a page holds several.  Of an in1 that no
-   * cache holds, a few steps of all columns. */
-  enum { ROWS = 8, SHORT_ROWS = 64, SHORT = 256, STEPS = 32 };
+  /* Not more blocks of rows than pages that the processor has at hand, so that
+   * columns follow soon in each: of short rows a page holds several.  Of an in1
+   * that no cache holds, a few steps of all columns. */
+  enum { SHORT = 256, LONG = 1000, STEPS = 32 };
   struct teir_cpu_cut c = {.block_m = s->m, .block_k = s->k};
   if (s->turned && !s->finishes)
     c.block_k = number(m, TEIR_CPU_DIRECT_K);
   if (s->turned || s->finishes)
     return c;
   void *kept = at_most(m, apply(m, CPU_TIMES, s->k, s->n), b->direct_elements);
-  void *rows = choose(m, at_most(m, s->n, SHORT), number(m, SHORT_ROWS),
-                      number(m, ROWS));
+  int64_t height = b->direct_height[0];
+  void *rows = choose(m, at_most(m, s->n, SHORT), number(m, 8 * height),
+                      choose(m, at_most(m, s->n, LONG), number(m, 4 * height),
+                             number(m, height)));
   c.block_m = choose(m, kept, rows, s->m);
   c.block_k = choose(m, kept, s->k, number(m, STEPS));
   return c;
