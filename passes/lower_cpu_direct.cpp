@@ -447,17 +447,19 @@ private:
 
   bool cutsSteps() { return !W.Tail; }
 
-  teir_cpu_cut cut() {
+  // Across: see teir_cpu_cut_direct.
+  teir_cpu_cut cut(Value *Across) {
     teir_cpu_math Math = cpuMath(C);
     teir_cpu_size Size = size();
-    return teir_cpu_cut_direct(&Blocks, &Math, &Size);
+    return teir_cpu_cut_direct(&Blocks, &Math, &Size, Across);
   }
 
   // The result is added once per block of steps.  Where threads have parts of
   // the columns, they must cut all alike, for the same bits.
   void keepSteps() {
     Value *Slots = C.argument(0), *At = C.number((int64_t)Tensors);
-    Value *Steps = static_cast<Value *>(cut().block_k);
+    Value *Across = C.CreateICmpSLT(stride(AXIS_M, IN0), stride(AXIS_K, IN0));
+    Value *Steps = static_cast<Value *>(cut(Across).block_k);
     C.putNumber(C.plus(C.getNumber(Slots, At), C.times(Steps, 2)), Slots, At);
   }
 
@@ -470,7 +472,7 @@ private:
     }
     Value *Adds = C.CreateAnd(Number, C.number(1));
     Value *Steps = C.CreateLShr(Number, C.number(1));
-    auto *Rows = static_cast<Value *>(cut().block_m);
+    auto *Rows = static_cast<Value *>(cut(nullptr).block_m);
     C.loop(C.number(0), K, Steps, [&](Value *P) {
       Value *Further =
           C.CreateZExt(C.CreateICmpSGT(P, C.number(0)), C.getInt64Ty());

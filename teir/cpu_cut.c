@@ -166,12 +166,12 @@ struct teir_cpu_cut teir_cpu_cut_packed(const struct teir_cpu_most *most,
 }
 
 struct teir_cpu_cut teir_cpu_cut_direct(const struct teir_cpu_blocks *b,
-                                        math *m,
-                                        const struct teir_cpu_size *s) {
+                                        math *m, const struct teir_cpu_size *s,
+                                        void *across) {
   /* Not more blocks of rows than pages that the processor has at hand, so that
    * columns follow soon in each: of short rows a page holds several.  Of an in1
    * that no cache holds, a few steps of all columns. */
-  enum { SHORT = 256, LONG = 1000, STEPS = 32 };
+  enum { FEW = 64, SHORT = 256, LONG = 1000, STEPS = 32 };
   struct teir_cpu_cut c = {.block_m = s->m, .block_k = s->k};
   if (s->turned && !s->finishes)
     c.block_k = number(m, TEIR_CPU_DIRECT_K);
@@ -183,7 +183,12 @@ struct teir_cpu_cut teir_cpu_cut_direct(const struct teir_cpu_blocks *b,
                       choose(m, at_most(m, s->n, LONG), number(m, 4 * height),
                              number(m, height)));
   c.block_m = choose(m, kept, rows, s->m);
-  c.block_k = choose(m, kept, s->k, number(m, STEPS));
+  void *steps = s->k;
+  if (across) { /* each step is on a page of its own, which many rows share */
+    void *few = apply(m, CPU_BOTH, across, at_most(m, s->n, FEW));
+    steps = choose(m, few, number(m, TEIR_CPU_DIRECT_K), steps);
+  }
+  c.block_k = choose(m, kept, steps, number(m, STEPS));
   return c;
 }
 
@@ -258,13 +263,17 @@ void *teir_cpu_has_few_rows(math *m, const struct teir_cpu_size *s,
 }
 
 /* Of few columns a vector has lanes that nobody needs.  But where in0 lies
- * along the rows, sums go to memory and back. */
+ * along the rows, sums go to memory and back, which more than half as many
+ * columns are worth where in0's rows are long. */
 void *teir_cpu_has_few_columns(math *m, const struct teir_cpu_size *s,
                                enum teir_cpu_vector column) {
+  enum { MOST = TEIR_CPU_FEW_COLUMNS, LONG = 1024 };
+  void *is = few(m, s->n, MOST, s->k);
   if (column == CPU_VECTOR_DOT)
-    return few(m, s->n, TEIR_CPU_FEW_COLUMNS, s->k);
-  int64_t most = TEIR_CPU_FEW_COLUMNS / 2;
-  return apply(m, CPU_BOTH, few(m, s->n, most, s->k), few(m, s->n, most, s->m));
+    return is;
+  void *pays = apply(m, CPU_EITHER, few(m, s->n, MOST / 2, s->m),
+                     apply(m, CPU_AT_MOST, number(m, LONG), s->m));
+  return apply(m, CPU_BOTH, is, pays);
 }
 
 static bool is_known_direct(const struct teir_cpu_form *f, bool turned,

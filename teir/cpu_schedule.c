@@ -459,10 +459,20 @@ static void plan_packed(struct schedule *s, const struct teir_cpu_math *m,
   s->step[s->steps - 1].panels = true;
 }
 
+/* Are in0's steps farther apart than its rows? */
+static bool crosses_in0(const struct schedule *s) {
+  const struct teir_axis *axis = s->from->axis;
+  int m = s->axis[AXIS_M], k = s->axis[AXIS_K], in0 = s->tensor[IN0];
+  return m >= 0 && k >= 0 &&
+         axis[m].stride_bytes[in0].constant <
+             axis[k].stride_bytes[in0].constant;
+}
+
 /* As those of lower_cpu_direct.cpp. */
 static void plan_direct(struct schedule *s, const struct teir_cpu_math *m,
                         const struct teir_cpu_size *size) {
-  struct teir_cpu_cut c = teir_cpu_cut_direct(&s->blocks, m, size);
+  struct teir_cpu_cut c = teir_cpu_cut_direct(
+      &s->blocks, m, size, m->number(m->context, crosses_in0(s)));
   enum dtype sum = s->roles.problem.acc;
   s->kernel = size->turned ? "turned" : "direct";
   s->dot = teir_cpu_no_dot(sum);

@@ -205,10 +205,12 @@ struct teir_cpu_cut teir_cpu_cut_packed(const struct teir_cpu_most *,
 void *teir_cpu_keeps_in0(const struct teir_cpu_most *,
                          const struct teir_cpu_math *,
                          const struct teir_cpu_size *);
-/* Of one that is not packed: block_m and block_k only. */
+/* Of one that is not packed: block_m and block_k only.  across: are in0's steps
+ * farther apart than its rows?  NULL: they are not. */
 struct teir_cpu_cut teir_cpu_cut_direct(const struct teir_cpu_blocks *,
                                         const struct teir_cpu_math *,
-                                        const struct teir_cpu_size *);
+                                        const struct teir_cpu_size *,
+                                        void *across);
 /* Vectors that are multiplied at once where so many columns are left; 0: one
  * column, for want of masks. */
 void *teir_cpu_vectors(const struct teir_cpu_blocks *,

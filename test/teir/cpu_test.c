@@ -341,9 +341,9 @@ static void check_few(void) {
     bool dot, add;
   } columns[] = {{100, 1, 1, true, true},     {100, 1, 500, true, true},
                  {100, 8, 500, true, false},  {100, 8, 128, true, false},
-                 {100, 8, 127, false, false}, {100, 9, 500, false, false},
-                 {100, 4, 64, true, true},    {63, 4, 64, true, false},
-                 {100, 2, 31, false, false}};
+                 {100, 8, 127, false, false}, {1024, 8, 500, true, true},
+                 {100, 9, 500, false, false}, {100, 4, 64, true, true},
+                 {63, 4, 64, true, false},    {100, 2, 31, false, false}};
   for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
     int64_t m = columns[i].m, n = columns[i].n, k = columns[i].k;
     CHECK(is_few(false, m, n, k, false, CPU_VECTOR_DOT) == columns[i].dot);
