@@ -328,10 +328,12 @@ CpuWork cpuFewColumns(const CpuWork &W);
 // i32 (slots): 0 when out is written, 1 when the product has too many rows and
 // columns, or strides that code for a vector cannot have.
 llvm::Function *thinFunction(CpuUnit &U, const CpuWork &W);
-// The stride, in bytes, that the vector must have for that.
+// The vectors, the axes of their number and of the rows they are multiplied by,
+// and the stride of their elements, in bytes, with which none must be gathered.
 struct CpuThinStride {
-  axis_role Role;
-  int Tensor, Bytes; // 0: any one
+  int Tensor;
+  axis_role Vectors, Rows;
+  int Bytes; // 0: any one
 };
 CpuThinStride cpuRowStride(const CpuWork &W);
 CpuThinStride cpuColumnStride(const CpuWork &W);

@@ -113,8 +113,11 @@ private:
     auto And = [&](void *Is, CpuThinStride S) {
       if (!S.Bytes)
         return Is;
-      void *Stride = this->Of(axesOf(Of, S.Role)[0].Stride[S.Tensor]);
-      return apply(CPU_BOTH, Is, apply(CPU_EQUAL, Stride, number(S.Bytes)));
+      void *Stride = this->Of(axesOf(Of, AXIS_K)[0].Stride[S.Tensor]);
+      void *Gathers = teir_cpu_gathers(&M, extentOf(Of, S.Vectors),
+                                       extentOf(Of, S.Rows), S.Bytes);
+      void *Adjacent = apply(CPU_EQUAL, Stride, number(S.Bytes));
+      return apply(CPU_BOTH, Is, apply(CPU_EITHER, Adjacent, Gathers));
     };
     teir_cpu_thin Thin = {nullptr, nullptr};
     if (W.Row != CPU_VECTOR_NO)

@@ -9,11 +9,13 @@ using namespace llvm;
 namespace nputeir {
 
 CpuThinStride cpuRowStride(const CpuWork &W) {
-  return {AXIS_K, IN0, W.Row == CPU_VECTOR_DOT ? dtype_bytes(W.In[IN0]) : 0};
+  return {IN0, AXIS_M, AXIS_N,
+          W.Row == CPU_VECTOR_DOT ? dtype_bytes(W.In[IN0]) : 0};
 }
 
 CpuThinStride cpuColumnStride(const CpuWork &W) {
-  return {AXIS_K, IN1, W.Column == CPU_VECTOR_DOT ? dtype_bytes(W.In[IN1]) : 0};
+  return {IN1, AXIS_N, AXIS_M,
+          W.Column == CPU_VECTOR_DOT ? dtype_bytes(W.In[IN1]) : 0};
 }
 
 CpuWork cpuOneRow(const CpuWork &W) {
@@ -69,9 +71,14 @@ private:
 
   void when(void *IsThin, const CpuThinStride &S, function_ref<void()> Then) {
     auto *Is = static_cast<Value *>(IsThin);
-    Value *Stride = slot(record(S.Role) + 1 + S.Tensor);
-    if (S.Bytes)
-      Is = C.CreateAnd(Is, C.CreateICmpEQ(Stride, C.number(S.Bytes)));
+    Value *Stride = slot(record(AXIS_K) + 1 + S.Tensor);
+    if (S.Bytes) {
+      teir_cpu_math Math = cpuMath(C);
+      auto *Gathers = static_cast<Value *>(teir_cpu_gathers(
+          &Math, slot(record(S.Vectors)), slot(record(S.Rows)), S.Bytes));
+      Value *Adjacent = C.CreateICmpEQ(Stride, C.number(S.Bytes));
+      Is = C.CreateAnd(Is, C.CreateOr(Adjacent, Gathers));
+    }
     C.when(Is, Then);
   }
 

@@ -251,7 +251,8 @@ class VectorDriver {
   Value *Extent[AXIS_ROLES], *Axis[AXIS_ROLES];
   Value *Bases, *Buffer = nullptr, *Adds;
   Value *Gathered = nullptr; // sums of a few vectors, each of GatheredBytes
-  enum { GatheredBytes = 2048 };
+  Value *Vectors = nullptr;  // or elements of theirs, each of VectorBytes
+  enum { GatheredBytes = 2048, VectorBytes = 4096 };
   Value *Table, *Runs, *Row, *RowRun; // offsets for the epilogue
 
 public:
@@ -269,6 +270,8 @@ public:
     if (mayGather(W))
       Gathered =
           C.frame(C.getInt8Ty(), TEIR_CPU_FEW_COLUMNS * GatheredBytes, 64);
+    if (W.Vector == CPU_VECTOR_DOT)
+      Vectors = C.frame(C.getInt8Ty(), TEIR_CPU_FEW_COLUMNS * VectorBytes, 64);
     if (W.Tail) {
       Buffer =
           C.frame(C.getInt8Ty(),
@@ -304,8 +307,9 @@ private:
       Value *S = stride(R, IN1);
       return C.CreateBinaryIntrinsic(Intrinsic::umin, S, C.CreateNeg(S));
     };
-    return C.CreateSelect(C.CreateICmpULT(Way(AXIS_C), Way(AXIS_N)),
-                          C.number(Together), Extent[AXIS_N]);
+    Value *GoesOn = C.CreateAnd(C.CreateICmpSGT(Extent[AXIS_C], C.number(1)),
+                                C.CreateICmpULT(Way(AXIS_C), Way(AXIS_N)));
+    return C.CreateSelect(GoesOn, C.number(Together), Extent[AXIS_N]);
   }
 
   void batches(Value *First, Value *Count) {
@@ -387,20 +391,57 @@ private:
   }
 
   // Each of some rows of in1 times each vector, which is one unless it is known
-  // that sums go to the result.
+  // that sums go to the result.  Vectors whose elements are not adjacent are
+  // gathered, some steps at a time.
   void dot(Value *A, Value *Count, Value *To, Value *Step, Value *Add) {
-    C.loop(C.number(0), Count, C.number(Together), [&](Value *I) {
-      C.loop(C.number(0), Extent[AXIS_M], C.number(1), [&](Value *V) {
-        Value *X =
-            C.at(C.getPointer(Bases, IN0), C.times(V, stride(AXIS_M, IN0)));
-        Value *Y =
-            C.at(C.at(To, C.times(I, Step)), C.times(V, stride(AXIS_M, OUT)));
-        callKernel(false,
-                   {Extent[AXIS_K], X, C.at(A, C.times(I, stride(AXIS_N, IN1))),
-                    stride(AXIS_N, IN1),
-                    C.least(C.CreateSub(Count, I), C.number(Together)), Y, Step,
-                    Add});
+    int64_t Bytes = dtype_bytes(W.In[IN0]);
+    Value *K = Extent[AXIS_K], *By = stride(AXIS_K, IN0);
+    Value *LiesApart = C.CreateICmpNE(By, C.number(Bytes));
+    Value *Steps = C.CreateSelect(LiesApart, C.number(VectorBytes / Bytes), K);
+    Value *Next =
+        C.CreateSelect(LiesApart, C.number(VectorBytes), stride(AXIS_M, IN0));
+    C.loop(C.number(0), K, Steps, [&](Value *P) {
+      Value *Some = C.least(C.CreateSub(K, P), Steps);
+      Value *X = C.at(C.getPointer(Bases, IN0), C.times(P, By));
+      C.when(LiesApart, [&] { gatherVectors(X, Some); });
+      X = C.CreateSelect(LiesApart, Vectors, X);
+      Value *Further =
+          C.CreateZExt(C.CreateICmpSGT(P, C.number(0)), C.getInt64Ty());
+      Value *Adding = C.CreateOr(Add, Further);
+      Value *From = C.at(A, C.times(P, dtype_bytes(W.In[IN1])));
+      C.loop(C.number(0), Count, C.number(Together), [&](Value *I) {
+        C.loop(C.number(0), Extent[AXIS_M], C.number(1), [&](Value *V) {
+          Value *Y =
+              C.at(C.at(To, C.times(I, Step)), C.times(V, stride(AXIS_M, OUT)));
+          callKernel(false, {Some, C.at(X, C.times(V, Next)),
+                             C.at(From, C.times(I, stride(AXIS_N, IN1))),
+                             stride(AXIS_N, IN1),
+                             C.least(C.CreateSub(Count, I), C.number(Together)),
+                             Y, Step, Adding});
+        });
       });
+    });
+  }
+
+  // Some steps of each vector, from X on.
+  void gatherVectors(Value *X, Value *Some) {
+    int64_t Bytes = dtype_bytes(W.In[IN0]);
+    bool IsNew;
+    Function *Gather =
+        U.function("gather." + Twine(Bytes), C.getVoidTy(), "ppii", IsNew);
+    if (IsNew) {
+      Code G(*Gather);
+      Type *T = G.getIntNTy((unsigned)(8 * Bytes));
+      G.loop(G.number(0), G.argument(3), G.number(1), [&](Value *I) {
+        Value *From = G.at(G.argument(1), G.times(I, G.argument(2)));
+        G.put(G.get(T, From), G.at(G.argument(0), G.times(I, Bytes)));
+      });
+      G.CreateRetVoid();
+    }
+    C.loop(C.number(0), Extent[AXIS_M], C.number(1), [&](Value *V) {
+      C.CreateCall(Gather, {C.at(Vectors, C.times(V, VectorBytes)),
+                            C.at(X, C.times(V, stride(AXIS_M, IN0))),
+                            stride(AXIS_K, IN0), Some});
     });
   }
 

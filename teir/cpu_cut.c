@@ -276,6 +276,13 @@ void *teir_cpu_has_few_columns(math *m, const struct teir_cpu_size *s,
   return apply(m, CPU_BOTH, is, pays);
 }
 
+void *teir_cpu_gathers(math *m, void *vectors, void *rows, int bytes) {
+  enum { LEAST_ROWS = 8, MOST_BYTES = 16 }; /* for each; of a step of all */
+  void *least = apply(m, CPU_TIMES, vectors, number(m, LEAST_ROWS));
+  return apply(m, CPU_BOTH, at_most(m, vectors, MOST_BYTES / bytes),
+               apply(m, CPU_AT_MOST, least, rows));
+}
+
 static bool is_known_direct(const struct teir_cpu_form *f, bool turned,
                             const struct teir_cpu *c) {
   struct arena *a = arena_open();

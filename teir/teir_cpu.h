@@ -264,6 +264,11 @@ void *teir_cpu_has_few_rows(const struct teir_cpu_math *,
 void *teir_cpu_has_few_columns(const struct teir_cpu_math *,
                                const struct teir_cpu_size *,
                                enum teir_cpu_vector);
+/* Are there so many rows, or columns, that dot products with each of so many
+ * vectors are worth gathering these where their elements, of so many bytes, are
+ * not adjacent? */
+void *teir_cpu_gathers(const struct teir_cpu_math *, void *vectors, void *rows,
+                       int bytes);
 /* Those, and that it has the strides that the code for such needs; NULL where
  * the ways have none. */
 struct teir_cpu_thin {

@@ -302,6 +302,10 @@ int main(void) {
   }
   for (size_t s = 0; s < 4; s++) /* few columns, of more rows than are kept */
     wrong += !try(&shapes[s], 1100, 5, 40, 1);
+  for (size_t s = 0; s < 4; s++) { /* vectors, in parts of so many steps */
+    wrong += !try(&shapes[s], 65, 2, 2100, 1);
+    wrong += !try(&shapes[s], 2, 70, 1100, 0);
+  }
   wrong += !try(&shapes[3], 300, 20, 700, 1);
   wrong += !try(&shapes[1], 5, 300, 900, 2);
   printf("%d shapes, %d wrong\n", tries, wrong);

@@ -357,6 +357,25 @@ static void check_few(void) {
   CHECK(is_few(true, 1, 100, 1, true, CPU_VECTOR_ADD));
 }
 
+/* Vectors that are gathered for dot products with so many rows. */
+static void check_gathers(void) {
+  static const struct {
+    int64_t vectors, rows;
+    int bytes;
+    bool pays;
+  } cases[] = {{2, 16, 4, true},  {2, 15, 4, false},  {5, 100, 4, false},
+               {2, 100, 8, true}, {3, 100, 8, false}, {8, 64, 1, true}};
+  struct arena *a = arena_open();
+  struct teir_cpu_math math = teir_cpu_known(a);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    void *pays =
+        teir_cpu_gathers(&math, math.number(a, cases[i].vectors),
+                         math.number(a, cases[i].rows), cases[i].bytes);
+    CHECK(*(const int64_t *)pays == cases[i].pays);
+  }
+  arena_close(a);
+}
+
 static void check_declined(const char *expression, const char *sizes) {
   struct arena *a = arena_open();
   struct diag d = {0};
@@ -383,6 +402,7 @@ int main(void) {
   check_prices();
   check_thin();
   check_few();
+  check_gathers();
   check_declined("xky,kn->xny", "x=3,y=5,k=4,n=8"); /* M has two axes */
   check_declined("m,n->mn", "m=3,n=5");
   return check_result();
