@@ -314,9 +314,9 @@ void *teir_cpu_pays(const struct teir_cpu *cpu, math *m,
                    : price_thin(m, &c, thin, w, price_matrix(m, &c, w));
   if (s->finishes)
     each = plus(m, each, price_finish(m, &c));
-  for (int t = IN0; t <= IN1; t++)
-    if (summed[t])
-      each = plus(m, each, price_sums(m, &c, t == IN0 ? s->m : s->n));
+  for (int in = IN0; in <= IN1; in++)
+    if (summed[in])
+      each = plus(m, each, price_sums(m, &c, in == IN0 ? s->m : s->n));
   int64_t once = (w->straight ? STRAIGHT : FIXED) + (s->finishes ? FINISH : 0);
   void *all = plus(m, number(m, once), times(m, batches, each));
   void *cheaper = apply(m, CPU_AT_MOST, times(m, all, number(m, 5)),
