@@ -300,8 +300,8 @@ void *teir_cpu_pays(const struct teir_cpu *cpu, math *m,
                     const struct teir_cpu_ways *w, const enum dtype type[2],
                     const bool summed[2], const struct teir_cpu_loops *l) {
   enum { FIXED = 70 * CYCLE, STRAIGHT = 12 * CYCLE, FINISH = 200 * CYCLE };
-  /* More multiply-adds than were measured: prices know neither memory nor
-   * threads. */
+  /* More multiply-adds of a product than were measured: prices know neither
+   * memory nor threads. */
   enum { MUCH = 1 << 20 };
   struct teir_cpu_blocks b = teir_cpu_blocks(cpu, type[1]);
   struct types t = {type[0], type[1]};
@@ -321,7 +321,7 @@ void *teir_cpu_pays(const struct teir_cpu *cpu, math *m,
   void *all = plus(m, number(m, once), times(m, batches, each));
   void *cheaper = apply(m, CPU_AT_MOST, times(m, all, number(m, 5)),
                         times(m, price_loops(m, &t, l), number(m, 4)));
-  void *macs = times(m, batches, times(m, s->m, times(m, s->n, s->k)));
+  void *macs = times(m, s->m, times(m, s->n, s->k));
   return apply(m, CPU_EITHER, cheaper,
                apply(m, CPU_AT_MOST, number(m, MUCH), macs));
 }

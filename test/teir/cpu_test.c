@@ -218,8 +218,9 @@ static void check_schedules(void) {
 /* Is the code faster than loops over rows, columns and, innermost, K, for sums
  * in floats or, of bytes, in 32 bits?  In1 lies along K, or along the columns;
  * in0 along K.  KNOWN: when it is compiled; the loop over rows is alone where
- * compilers write out the others.  SUMMED: elements less zero points. */
-enum { KNOWN = 1, SUMMED = 2 };
+ * compilers write out the others.  SUMMED: elements less zero points.  BATCH:
+ * of so many products. */
+enum { KNOWN = 1, SUMMED = 2, BATCH = 256 };
 static bool pays_if(int how, const char *machine, int64_t m, int64_t n,
                     int64_t k, enum dtype in1, bool along_k) {
   const struct teir_cpu *c = teir_cpu_find(machine);
@@ -229,15 +230,19 @@ static bool pays_if(int how, const char *machine, int64_t m, int64_t n,
   f.dense[AXIS_K][IN0] = f.dense[AXIS_N][OUT] = true;
   f.dense[along_k ? AXIS_K : AXIS_N][IN1] = true;
   struct teir_cpu_ways w = teir_cpu_choose_ways(&f);
+  int64_t batches = how & BATCH ? BATCH : 1;
   struct arena *a = arena_open();
   struct teir_cpu_math math = teir_cpu_known(a);
   struct teir_cpu_size size = {
       math.number(a, m), math.number(a, n),
       math.number(a, k), teir_cpu_choose_dot(c, in1, in1, sum),
       w.turned,          false};
-  struct teir_cpu_loops inner = {
-      math.number(a, m * n), size.k,         math.number(a, along_k), false,
-      how & KNOWN,           c->vector_bytes};
+  struct teir_cpu_loops inner = {math.number(a, batches * m * n),
+                                 size.k,
+                                 math.number(a, along_k),
+                                 false,
+                                 how & KNOWN,
+                                 c->vector_bytes};
   struct teir_cpu_loops rows = {math.number(a, 1),
                                 math.number(a, m * n * k),
                                 math.number(a, along_k),
@@ -249,8 +254,9 @@ static bool pays_if(int how, const char *machine, int64_t m, int64_t n,
   bool summed[] = {how & SUMMED, how & SUMMED};
   struct teir_cpu_thin thin = {w.row ? math.number(a, m == 1) : NULL,
                                w.column ? math.number(a, n == 1) : NULL};
-  bool is = *(const int64_t *)teir_cpu_pays(
-      c, &math, &size, &thin, math.number(a, 1), &w, types, summed, &loops);
+  bool is = *(const int64_t *)teir_cpu_pays(c, &math, &size, &thin,
+                                            math.number(a, batches), &w, types,
+                                            summed, &loops);
   arena_close(a);
   return is;
 }
@@ -275,6 +281,8 @@ static void check_prices(void) {
   CHECK(pays_if(KNOWN, "avx512vnni", 59, 4, 6, DTYPE_I8, false));
   CHECK(pays_if(KNOWN, "avx512vnni", 64, 64, 64, DTYPE_I8, true));
   CHECK(pays("avx512vnni", 8, 8, 8, DTYPE_I8, false));
+  CHECK(!pays_if(BATCH, "avx512", 17, 2, 300, DTYPE_F32, true));
+  CHECK(pays_if(BATCH, "avx512", 64, 64, 64, DTYPE_F32, true));
   CHECK(!pays_if(SUMMED, "avx512vnni", 8, 8, 8, DTYPE_I8, false));
   CHECK(pays_if(SUMMED, "avx512vnni", 24, 24, 24, DTYPE_I8, false));
   for (int i = 0; i < teir_cpu_count(); i++)
