@@ -99,6 +99,7 @@ bool limitsOne(const contraction &C) {
 } // namespace
 
 std::optional<CpuUnmapped> cpuUnmapped(arena *A, const contraction &C) {
+  assert(C.tail || !cpuHasMaps(C)); // what becomes of the sum stands there
   CpuUnmapped U = {C.tail, C.extra_count};
   const calc *Sum = calc_input(A, TAIL_SUM, C.acc), *Added[2] = {};
   auto New = [&](int &Number) {

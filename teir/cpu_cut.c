@@ -185,8 +185,8 @@ struct teir_cpu_cut teir_cpu_cut_direct(const struct teir_cpu_blocks *b,
   c.block_m = choose(m, kept, rows, s->m);
   void *steps = s->k;
   if (across) { /* each step is on a page of its own, which many rows share */
-    void *few = apply(m, CPU_BOTH, across, at_most(m, s->n, FEW));
-    steps = choose(m, few, number(m, TEIR_CPU_DIRECT_K), steps);
+    void *cuts = apply(m, CPU_BOTH, across, at_most(m, s->n, FEW));
+    steps = choose(m, cuts, number(m, TEIR_CPU_DIRECT_K), steps);
   }
   c.block_k = choose(m, kept, steps, number(m, STEPS));
   return c;

@@ -13,9 +13,10 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
-enum { PAGE = 4096, ROOM = 8 * PAGE, OUT = 13, MOST = 40 };
+#include "room.h"
+
+enum { ROOM = 8 * ROOM_PAGE, OUT = 13, MOST = 40 };
 
 struct work {
   long h, w, channels, step;
@@ -63,15 +64,6 @@ FORM(weights, uint8_t, int8_t, int32_t, uint32_t, e * (f - b), (int32_t)sum)
 FORM(shorts, int16_t, int8_t, int8_t, uint32_t, (e - a) * f, (int8_t)((int32_t)sum >> 9))
 FORM(longs, int8_t, uint8_t, int64_t, uint64_t, (e + a) * (f - b), (int64_t)sum)
 
-static char *room(void) {
-  char *page = mmap(NULL, ROOM + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (page == MAP_FAILED || mprotect(page + PAGE, ROOM, PROT_READ | PROT_WRITE))
-    return NULL;
-  for (int i = 0; i < ROOM; i++)
-    page[PAGE + i] = (char)(i * 73 % 251 + i / 251);
-  return page + PAGE;
-}
-
 static struct form {
   const char *name;
   void (*run)(const struct work *), (*plain)(const struct work *);
@@ -87,7 +79,7 @@ int main(void) {
                                    {3, 5, 3},  {8, 8, 9},  {7, 9, 33}, {4, 6, MOST}};
   static const int32_t zeros[][2] = {{128, 0}, {-127, 100}, {3, -1000000007}, {255, 255}, {1 << 20, 1}};
   static int64_t out[2][9 * 9 * OUT];
-  char *in = room(), *by = room();
+  char *in = room(ROOM), *by = room(ROOM);
   int tried = 0, different = 0;
   for (size_t f = 0; in && by && f < sizeof forms / sizeof *forms; f++)
     for (size_t s = 0; s < sizeof images / sizeof *images; s++)

@@ -12,7 +12,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
+
+#include "room.h"
 
 typedef int8_t i8;
 typedef uint8_t u8;
@@ -28,23 +29,20 @@ struct work {
 };
 
 // The same with and without the plugin.
-#define FORM(NAME, X, W, OUT, ...)                                             \
+#define BODY(X, W, OUT, ...)                                                   \
+  long m = g->m, n = g->n, k = g->k;                                           \
+  const X *restrict x = g->x;                                                  \
+  const W *restrict w = g->w;                                                  \
+  OUT *restrict out = g->out;                                                  \
+  int32_t a = g->x_zero, b = g->w_zero;                                        \
+  __VA_ARGS__
+#define FORM(NAME, ...)                                                        \
   __attribute__((noinline)) static void NAME(const struct work *g) {           \
-    long m = g->m, n = g->n, k = g->k;                                         \
-    const X *restrict x = g->x;                                                \
-    const W *restrict w = g->w;                                                \
-    OUT *restrict out = g->out;                                                \
-    int32_t a = g->x_zero, b = g->w_zero;                                      \
-    __VA_ARGS__                                                                \
+    BODY(__VA_ARGS__)                                                          \
   }                                                                            \
   __attribute__((noinline, annotate("nputeir:off"))) static void NAME##_plain( \
       const struct work *g) {                                                  \
-    long m = g->m, n = g->n, k = g->k;                                         \
-    const X *restrict x = g->x;                                                \
-    const W *restrict w = g->w;                                                \
-    OUT *restrict out = g->out;                                                \
-    int32_t a = g->x_zero, b = g->w_zero;                                      \
-    __VA_ARGS__                                                                \
+    BODY(__VA_ARGS__)                                                          \
   }
 #define I for (long i = 0; i < m; i++)
 #define J for (long j = 0; j < n; j++)
@@ -126,16 +124,7 @@ FORM(windows, i8, i8, int32_t, {
   }
 })
 
-enum { PAGE = 4096, ROOM = 16 * PAGE };
-
-static char *room(void) { // between pages that nobody may read
-  char *page = mmap(NULL, ROOM + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (page == MAP_FAILED || mprotect(page + PAGE, ROOM, PROT_READ | PROT_WRITE))
-    return NULL;
-  for (int i = 0; i < ROOM; i++)
-    page[PAGE + i] = (char)(i * 73 % 251 + i / 251);
-  return page + PAGE;
-}
+enum { ROOM = 16 * ROOM_PAGE };
 
 static struct form {
   const char *name;
@@ -159,7 +148,7 @@ int main(void) {
       {128, 0}, {-3, 7}, {-255, 255}, {1 << 30, -2000000001}, {0, 1}};
   static int64_t out[2][ROOM];
   static int32_t bias[256];
-  char *x = room(), *w = room();
+  char *x = room(ROOM), *w = room(ROOM);
   int tried = 0, different = 0;
   for (int i = 0; i < 256; i++)
     bias[i] = i * 7919 % 100003 - 50000;
