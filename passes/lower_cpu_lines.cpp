@@ -15,6 +15,7 @@ namespace nputeir {
 namespace {
 
 constexpr int LineBytes = TEIR_CPU_TILE_BYTES;
+constexpr int Side = 16; // of a square
 
 class Liner {
   CpuUnit &U;
@@ -35,8 +36,10 @@ public:
   }
 
   void emit() {
-    if (P.Limits) {
+    if (P.Limits || P.Lies == CpuLies::Rows) {
       turnAll();
+    } else if (P.Lies == CpuLies::Steps) {
+      copyAll();
     } else {
       Value *Along = C.CreateICmpEQ(C.argument(8), C.number(Bytes));
       C.when(Along, [&] { copyAll(); }, [&] { turnAll(); });
@@ -101,8 +104,10 @@ private:
       Value *Used = C.times(C.divideUp(Count, C.number(P.Group)), P.Rows * 4);
       C.CreateMemSet(C.at(Groups, Used), C.getInt8(0),
                      C.CreateSub(C.number(P.Rows * LineBytes), Used), Align(4));
-      for (int I = 0; I < P.Rows; I += 16)
-        turn(Groups, I, lines(K));
+      C.loop(C.number(0), C.number(P.Rows), C.number(Side), [&](Value *I) {
+        turn(C.at(Groups, C.times(I, 4)),
+             C.at(lines(K), C.times(I, LineBytes)));
+      });
     });
   }
 
@@ -119,16 +124,13 @@ private:
     C.CreateCall(Pack, Given);
   }
 
-  // Of 16 groups, rows I to I + 16: first squares of 4 by 4, then squares of
-  // those.
-  void turn(Value *Groups, int I, Value *Lines) {
-    enum { Side = 16 };
+  // Of 16 groups, as many rows: first squares of 4 by 4, then squares of those.
+  void turn(Value *Groups, Value *Lines) {
     VectorType *T = U.vector(C.getInt32Ty(), Side);
     SmallVector<Value *, 4> Part[4];
     for (int Q = 0; Q < 4; Q++) {
       for (int J = 0; J < 4; J++)
-        Part[Q].push_back(
-            C.get(T, C.at(Groups, (Q * 4 + J) * P.Rows * 4 + I * 4)));
+        Part[Q].push_back(C.get(T, C.at(Groups, (Q * 4 + J) * P.Rows * 4)));
       Part[Q] = transposed(C, Part[Q]);
     }
     for (int J = 0; J < 4; J++) {
@@ -136,7 +138,7 @@ private:
                      Part[3][(size_t)J]};
       SmallVector<Value *, 4> Row = quartersTransposed(Of);
       for (int L = 0; L < 4; L++)
-        C.put(Row[(size_t)L], C.at(Lines, (I + L * 4 + J) * LineBytes));
+        C.put(Row[(size_t)L], C.at(Lines, (L * 4 + J) * LineBytes));
     }
   }
 
