@@ -10,7 +10,7 @@ using namespace llvm;
 namespace nputeir {
 
 Checks::Checks(const IRNest &Nest, ScalarEvolution &SE, Instruction *At)
-    : Nest(Nest), At(At), Code(SE, *At->getModule()), B(At) {}
+    : Nest(Nest), SE(SE), At(At), Code(SE, *At->getModule()), B(At) {}
 
 Value *Checks::frozen(const SCEV *S, Type *T) {
   Value *&Known = Frozen[S];
@@ -30,6 +30,8 @@ Value *Checks::number(value V) {
 }
 
 Value *Checks::isPositive(value V) {
+  if (V.symbol >= 0)
+    Positive.insert(Nest.Symbol[V.symbol]);
   return B.CreateICmpSGT(number(V), B.getInt64(0));
 }
 
@@ -38,24 +40,58 @@ Value *Checks::holds(const AtLeast &C) {
   return B.CreateICmpSGE(Large, frozen(C.Small, B.getInt64Ty()));
 }
 
+ConstantRange Checks::known(const SCEV *S) {
+  bool IsWide = SE.getTypeSizeInBits(S->getType()) == 64;
+  return IsWide ? SE.getSignedRange(S) : ConstantRange::getFull(64);
+}
+
+Checks::Bound Checks::plus(const Bound &X, const Bound &Y) {
+  bool Fits = X.Known.signedAddMayOverflow(Y.Known) ==
+              ConstantRange::OverflowResult::NeverOverflows;
+  return {Fits ? B.CreateAdd(X.Is, Y.Is)
+               : B.CreateBinaryIntrinsic(Intrinsic::sadd_sat, X.Is, Y.Is),
+          X.Known.sadd_sat(Y.Known)};
+}
+
+// What is known to hold is not computed: other passes would find that out in
+// much of the time that they have for all of the nest.
 Checks::Range Checks::range(const Sum &S) {
   Type *I64 = B.getInt64Ty();
-  Value *Start = frozen(S.Start, I64);
+  Bound Start = {frozen(S.Start, I64), known(S.Start)};
   Range All = {Start, Start, B.getTrue()};
+  ConstantRange Zero(APInt(64, 0)), Natural(APInt(64, 0), APInt(64, 1) << 63);
   for (auto [Step, Extent] : S.Terms) {
     Value *Last = B.CreateSub(frozen(Extent, I64), B.getInt64(1));
-    Value *Product = B.CreateBinaryIntrinsic(Intrinsic::smul_with_overflow,
-                                             frozen(Step, I64), Last);
-    Value *Way = B.CreateExtractValue(Product, 0);
-    auto Add = [&](Value *To, Intrinsic::ID Side) {
-      return B.CreateBinaryIntrinsic(
-          Intrinsic::sadd_sat, To,
-          B.CreateBinaryIntrinsic(Side, Way, B.getInt64(0)));
-    };
-    All.Smallest = Add(All.Smallest, Intrinsic::smin);
-    All.Largest = Add(All.Largest, Intrinsic::smax);
-    All.Exact =
-        B.CreateAnd(All.Exact, B.CreateNot(B.CreateExtractValue(Product, 1)));
+    ConstantRange Lasts =
+        known(Extent).sub(APInt(64, 1)).intersectWith(Natural);
+    ConstantRange Steps = known(Step);
+    ConstantRange Ways = Steps.signExtend(128).multiply(Lasts.signExtend(128));
+    bool Fits = Ways.getSignedMin().isSignedIntN(64) &&
+                Ways.getSignedMax().isSignedIntN(64);
+    Bound Way = {nullptr,
+                 Fits ? Ways.truncate(64) : ConstantRange::getFull(64)};
+    if (Fits) {
+      Way.Is = B.CreateMul(frozen(Step, I64), Last);
+    } else {
+      Value *Product = B.CreateBinaryIntrinsic(Intrinsic::smul_with_overflow,
+                                               frozen(Step, I64), Last);
+      Way.Is = B.CreateExtractValue(Product, 0);
+      All.Exact =
+          B.CreateAnd(All.Exact, B.CreateNot(B.CreateExtractValue(Product, 1)));
+    }
+    if (Steps.isAllNonNegative()) {
+      All.Largest = plus(All.Largest, Way);
+    } else if (Steps.getSignedMax().isNonPositive()) {
+      All.Smallest = plus(All.Smallest, Way);
+    } else {
+      auto Side = [&](Intrinsic::ID Id, const ConstantRange &Known) {
+        return Bound{B.CreateBinaryIntrinsic(Id, Way.Is, B.getInt64(0)), Known};
+      };
+      All.Smallest =
+          plus(All.Smallest, Side(Intrinsic::smin, Way.Known.smin(Zero)));
+      All.Largest =
+          plus(All.Largest, Side(Intrinsic::smax, Way.Known.smax(Zero)));
+    }
   }
   return All;
 }
@@ -63,39 +99,94 @@ Checks::Range Checks::range(const Sum &S) {
 Value *Checks::holds(const NoWrap &N) {
   Range All = range(N.Of);
   assert(N.Bits >= 1 && N.Bits <= 61);
-  int64_t Limit = (int64_t)1 << (N.Signed ? N.Bits - 1 : N.Bits);
-  Value *Low = B.getInt64(N.Signed ? (uint64_t)-Limit : 0);
-  Value *High = B.getInt64((uint64_t)Limit);
-  Value *Fits = B.CreateAnd(B.CreateICmpSGE(All.Smallest, Low),
-                            B.CreateICmpSLT(All.Largest, High));
-  return B.CreateAnd(All.Exact, Fits);
+  APInt Limit = APInt(64, 1) << (N.Signed ? N.Bits - 1 : N.Bits);
+  APInt Low = N.Signed ? -Limit : APInt(64, 0);
+  Value *Fits = All.Exact;
+  if (All.Smallest.Known.getSignedMin().slt(Low))
+    Fits = B.CreateAnd(Fits, B.CreateICmpSGE(All.Smallest.Is, B.getInt(Low)));
+  if (All.Largest.Known.getSignedMax().sge(Limit))
+    Fits = B.CreateAnd(Fits, B.CreateICmpSLT(All.Largest.Is, B.getInt(Limit)));
+  return Fits;
 }
 
 Value *Checks::holds(const Comparison &C) {
   Range All = range(C.Of);
   assert(!CmpInst::isUnsigned(C.Is));
+  Value *Smallest = All.Smallest.Is, *Largest = All.Largest.Is;
   Value *Zero = B.getInt64(0), *Holds;
   switch (C.Is) {
   case CmpInst::ICMP_EQ:
-    Holds = B.CreateAnd(B.CreateICmpEQ(All.Smallest, Zero),
-                        B.CreateICmpEQ(All.Largest, Zero));
+    Holds = B.CreateAnd(B.CreateICmpEQ(Smallest, Zero),
+                        B.CreateICmpEQ(Largest, Zero));
     break;
   case CmpInst::ICMP_NE:
-    Holds = B.CreateOr(B.CreateICmpSGT(All.Smallest, Zero),
-                       B.CreateICmpSLT(All.Largest, Zero));
+    Holds = B.CreateOr(B.CreateICmpSGT(Smallest, Zero),
+                       B.CreateICmpSLT(Largest, Zero));
     break;
   case CmpInst::ICMP_SLT:
   case CmpInst::ICMP_SLE:
-    Holds = B.CreateICmp(C.Is, All.Largest, Zero);
+    Holds = B.CreateICmp(C.Is, Largest, Zero);
     break;
   default:
-    Holds = B.CreateICmp(C.Is, All.Smallest, Zero);
+    Holds = B.CreateICmp(C.Is, Smallest, Zero);
   }
   return B.CreateAnd(All.Exact, Holds);
 }
 
+namespace {
+
+// A product of sizes, none of which is below zero.
+struct Sizes {
+  uint64_t Number = 1;
+  SmallVector<const SCEV *, 8> Others;
+};
+
+} // namespace
+
+// Is Large what Small times Count makes, or that a positive number of times,
+// whatever the sizes?
+bool Checks::isMultiple(value Large, value Small, value Count) {
+  auto Multiply = [&](value V, Sizes &To) {
+    const SCEV *S = V.symbol < 0 ? SE.getConstant(B.getInt64Ty(),
+                                                  (uint64_t)V.constant, true)
+                                 : Nest.Symbol[V.symbol];
+    SmallVector<const SCEV *, 8> Factors = {S};
+    if (auto *Product = dyn_cast<SCEVMulExpr>(S))
+      Factors.assign(Product->operands().begin(), Product->operands().end());
+    return all_of(Factors, [&](const SCEV *Of) {
+      if (!known(Of).isAllNonNegative())
+        return false;
+      auto *C = dyn_cast<SCEVConstant>(Of);
+      if (!C)
+        To.Others.push_back(Of);
+      return !C || !__builtin_mul_overflow(
+                       To.Number, C->getAPInt().getZExtValue(), &To.Number);
+    });
+  };
+  Sizes Whole, Part;
+  if (!Multiply(Large, Whole) || !Multiply(Small, Part) ||
+      !Multiply(Count, Part) || Part.Number == 0 || Whole.Number < Part.Number)
+    return false;
+  APInt Largest(128, Whole.Number);
+  for (const SCEV *Of : Whole.Others) {
+    Largest *= known(Of).getUnsignedMax().zext(128);
+    if (!Largest.isSignedIntN(64))
+      return false;
+  }
+  for (const SCEV *Of : Part.Others) {
+    auto *It = find(Whole.Others, Of);
+    if (It == Whole.Others.end())
+      return false;
+    Whole.Others.erase(It);
+  }
+  return all_of(Whole.Others,
+                [&](const SCEV *Of) { return Positive.count(Of); });
+}
+
 // Large >= Small * Count.
 Value *Checks::stepsOver(value Large, value Small, value Count) {
+  if (isMultiple(Large, Small, Count))
+    return B.getTrue();
   Value *Product = B.CreateBinaryIntrinsic(Intrinsic::smul_with_overflow,
                                            number(Small), number(Count));
   Value *Fits = B.CreateNot(B.CreateExtractValue(Product, 1));
@@ -122,9 +213,8 @@ Value *Checks::holds(std::pair<const SCEV *, const SCEV *> Equal) {
 Value *Checks::holds(const Apart &X) {
   Range Written = range(X.Written.Of), Read = range(X.Read.Of);
   auto InFront = [&](const Range &Low, uint64_t Bytes, const Range &High) {
-    Value *End = B.CreateBinaryIntrinsic(Intrinsic::sadd_sat, Low.Largest,
-                                         B.getInt64(Bytes));
-    return B.CreateICmpSLE(End, High.Smallest);
+    Bound Size = {B.getInt64(Bytes), ConstantRange(APInt(64, Bytes))};
+    return B.CreateICmpSLE(plus(Low.Largest, Size).Is, High.Smallest.Is);
   };
   return B.CreateAnd(B.CreateAnd(Written.Exact, Read.Exact),
                      B.CreateOr(InFront(Written, X.Written.Bytes, Read),

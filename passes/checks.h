@@ -6,22 +6,34 @@
 #include "versions.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/IR/ConstantRange.h"
 #include "llvm/IR/IRBuilder.h"
 
 namespace nputeir {
 
 class Checks {
   const IRNest &Nest;
+  llvm::ScalarEvolution &SE;
   llvm::Instruction *At;
   Expander Code;
   llvm::DenseMap<const llvm::SCEV *, llvm::Value *> Frozen;
+  llvm::SmallPtrSet<const llvm::SCEV *, 8> Positive; // were asked for
 
-  // Of all iterations; Exact: no product overflows.  The sums stop at the ends
-  // of 64 bits.
+  // A number of 64 bits, and what is known of it.  Sums stop at the ends.
+  struct Bound {
+    llvm::Value *Is;
+    llvm::ConstantRange Known;
+  };
+  Bound plus(const Bound &X, const Bound &Y);
+  // Of all iterations, if each loop has one; Exact: no product overflows.
   struct Range {
-    llvm::Value *Smallest, *Largest, *Exact;
+    Bound Smallest, Largest;
+    llvm::Value *Exact;
   };
   Range range(const Sum &S);
+  llvm::ConstantRange known(const llvm::SCEV *S);
+  bool isMultiple(value Large, value Small, value Count);
   llvm::Value *stepsOver(value Large, value Small, value Count);
 
 public:
@@ -32,6 +44,7 @@ public:
   // work: freezing keeps that from becoming undefined.
   llvm::Value *frozen(const llvm::SCEV *S, llvm::Type *T);
   llvm::Value *number(value V); // 64 bits
+  // What is asked behind it counts only where this holds.
   llvm::Value *isPositive(value V);
   llvm::Value *holds(const AtLeast &C);
   llvm::Value *holds(const NoWrap &N);

@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 81
+// DONE: 85
 #include "beside.h"
 #include "forms.h"
 
