@@ -355,7 +355,10 @@ Value *partsOf(CpuUnit &U, const CpuWork &W, StringRef Name, bool IsOld) {
     Set(CpuPack1, packFunction(Plain, In1));
     if (driverCrosses(U, W))
       Set(CpuCross, crossFunction(Plain, In1));
-    for (int H = 0; H < TEIR_CPU_HEIGHTS && driverIsShared(U, W); H++)
+    teir_cpu_dot Dot = dotOf(U, W);
+    if (Dot.offset)
+      Set(CpuStart, startFunction(U, Dot));
+    for (int H = 0; H < TEIR_CPU_HEIGHTS; H++)
       Set(CpuKernels + H, driverKernel(U, W, H));
   }
   if (W.Turned && U.Cpu.kernel != CPU_KERNEL_TILES) { // tiles pack all

@@ -91,9 +91,10 @@ constexpr const char *CpuAttribute = "nputeir-cpu";
 // What differs where code that has no vectors is shared, in a table that the
 // slot before the axis counts points to.  Functions: what stores sums, what
 // packs panels of both inputs, and those of in1 where only it is packed, as
-// wide as a kernel or half as wide; what packs runs across panels; kernels of a
-// packed product, by height; those of vectors, of which the second multiplies
-// one step, where there is one row and where there are few columns.
+// wide as a kernel or half as wide; what packs runs across panels; what writes
+// the start of a panel's sums; kernels of a packed product, by height; those of
+// vectors, of which the second multiplies one step, where there is one row and
+// where there are few columns.
 enum CpuPart {
   CpuStore,
   CpuPack0,
@@ -101,6 +102,7 @@ enum CpuPart {
   CpuTurned,
   CpuNarrow,
   CpuCross,
+  CpuStart,
   CpuKernels,
   CpuVector = CpuKernels + TEIR_CPU_HEIGHTS,
   CpuColumn = CpuVector + 2,
@@ -222,12 +224,15 @@ void defineTileKernel(CpuUnit &U, const teir_cpu_dot &D, dtype Sum, int Height,
 void withTiles(Code &C, llvm::function_ref<void()> Body);
 
 // ---- lower_cpu_dot.cpp ----
+// What multiplies such inputs where they are packed.
+teir_cpu_dot dotOf(const CpuUnit &U, const CpuWork &W);
 // To + X of in0 times Y of in1, which are vectors of packed groups.
 llvm::Value *dotAdd(Code &C, const teir_cpu &Cpu, const teir_cpu_dot &D,
                     llvm::Value *X, llvm::Value *Y, llvm::Value *To);
 // void (panel, k): the first row of a panel of in1 becomes what its columns'
 // sums start with.
 llvm::Function *startFunction(CpuUnit &U, const teir_cpu_dot &D);
+llvm::FunctionType *startType(CpuUnit &U);
 
 // ---- lower_cpu_pack.cpp ----
 struct CpuPanel {
@@ -347,11 +352,10 @@ llvm::Function *offsetsFunction(CpuUnit &U, const CpuWork &W);
 bool tablesSteps(CpuUnit &U, const CpuWork &W);
 
 // ---- lower_cpu_driver.cpp ----
+// One for all processors that pack alike.
 CpuCode driverCode(CpuUnit &U, const CpuWork &W);
-// Is it one for all processors that multiply element by element?
-bool driverIsShared(CpuUnit &U, const CpuWork &W);
-// What it has in the table then: kernels by the number of their height, and
-// numbers.  May it pack runs across panels?
+// What it has in the table: kernels by the number of their height, and numbers.
+// May it pack runs across panels?
 llvm::Function *driverKernel(CpuUnit &U, const CpuWork &W, int Height);
 llvm::SmallVector<int64_t, CpuNumbers> driverNumbers(CpuUnit &U,
                                                      const CpuWork &W);

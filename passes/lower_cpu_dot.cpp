@@ -10,6 +10,10 @@ using namespace llvm;
 
 namespace nputeir {
 
+teir_cpu_dot dotOf(const CpuUnit &U, const CpuWork &W) {
+  return teir_cpu_choose_dot(&U.Cpu, W.In[IN0], W.In[IN1], W.Sum);
+}
+
 static Intrinsic::ID intrinsicOf(teir_cpu_op Op, int VectorBytes) {
   auto By = [&](Intrinsic::ID Of16, Intrinsic::ID Of32, Intrinsic::ID Of64) {
     return VectorBytes == 16 ? Of16 : VectorBytes == 32 ? Of32 : Of64;
@@ -62,6 +66,10 @@ Value *dotAdd(Code &C, const teir_cpu &Cpu, const teir_cpu_dot &D, Value *X,
     Operands[I] = C.CreateBitCast(Operands[I], T->getParamType(I));
   Value *V = C.CreateIntrinsic(Id, Types, Operands);
   return Adds ? V : C.CreateAdd(To, V);
+}
+
+FunctionType *startType(CpuUnit &U) {
+  return U.type(Type::getVoidTy(U.context()), "pi");
 }
 
 // The offset times the columns, negated.

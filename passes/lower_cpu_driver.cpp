@@ -41,12 +41,11 @@ public:
 class Driver {
   CpuUnit &U;
   const CpuWork &W;
-  struct teir_cpu_blocks Blocks;
   struct teir_cpu_dot Dot;
   Code C;
   unsigned Tensors;
   int Bytes; // of a sum
-  bool KeepsSums, IsShared, TablesSteps;
+  bool KeepsSums, TablesSteps;
   Function *Offsets;
   Kept Parts;
 
@@ -68,10 +67,8 @@ class Driver {
 
 public:
   Driver(CpuUnit &U, const CpuWork &W, Function &F)
-      : U(U), W(W), Blocks(teir_cpu_blocks(&U.Cpu, W.Sum)),
-        Dot(teir_cpu_choose_dot(&U.Cpu, W.In[IN0], W.In[IN1], W.Sum)), C(F),
-        Tensors(W.moved()), Bytes(dtype_bytes(W.Sum)),
-        KeepsSums(W.Tail != nullptr), IsShared(driverIsShared(U, W)),
+      : U(U), W(W), Dot(dotOf(U, W)), C(F), Tensors(W.moved()),
+        Bytes(dtype_bytes(W.Sum)), KeepsSums(W.Tail != nullptr),
         TablesSteps(tablesSteps(U, W)), Offsets(offsetsFunction(U, W)) {}
 
   void emit() {
@@ -130,15 +127,10 @@ private:
 
   Kept keep(Value *V) { return Kept(C, V); }
 
-  // Of the table, where the driver is shared.
-  Value *number(int Which, int64_t Known) {
-    return IsShared ? C.getNumber(Parts, CpuParts + Which) : C.number(Known);
-  }
-  Value *height(int H) { return number(CpuHeights + H, Blocks.height[H]); }
+  Value *number(int Which) { return C.getNumber(Parts, CpuParts + Which); }
+  Value *height(int H) { return number(CpuHeights + H); }
   Value *panelRows() { return height(0); }
-  Value *panelColumns() { return number(CpuColumns, Blocks.columns); }
-  // Where there are fewer, the last one is there several times.
-  int heights() { return IsShared ? TEIR_CPU_HEIGHTS : Blocks.height_count; }
+  Value *panelColumns() { return number(CpuColumns); }
 
   Value *stride(axis_role Role, int T) {
     return C.getNumber(R[Role].Innermost, 1 + T);
@@ -152,11 +144,10 @@ private:
     teir_cpu_size Size = {
         R[AXIS_M].Extent, R[AXIS_N].Extent, R[AXIS_K].Extent, Dot, false,
         KeepsSums};
-    struct teir_cpu_most Most = teir_cpu_most(&Blocks, &Math);
-    if (IsShared)
-      Most = {panelRows(),          panelColumns(),       number(CpuBlockM, 0),
-              number(CpuBlockN, 0), number(CpuBlockK, 0), number(CpuKeptN, 0),
-              number(CpuSumsM, 0),  number(CpuSumsN, 0)};
+    struct teir_cpu_most Most = {panelRows(),       panelColumns(),
+                                 number(CpuBlockM), number(CpuBlockN),
+                                 number(CpuBlockK), number(CpuKeptN),
+                                 number(CpuSumsM),  number(CpuSumsN)};
     teir_cpu_cut Cut = teir_cpu_cut_packed(&Most, &Math, &Size);
     KeepsIn0 = keep(C.CreateZExt(
         static_cast<Value *>(teir_cpu_keeps_in0(&Most, &Math, &Size)),
@@ -290,7 +281,7 @@ private:
   void panels(Value *Count, function_ref<void(Value *, Value *)> Body) {
     C.walk(C.number(0), Count, [&](Value *I) {
       Value *Left = C.CreateSub(Count, I), *Which = C.number(0);
-      for (int H = 1; H < heights(); H++)
+      for (int H = 1; H < TEIR_CPU_HEIGHTS; H++)
         Which = C.CreateSelect(C.CreateICmpSLE(Left, height(H)), C.number(H),
                                Which);
       Body(I, Which);
@@ -415,8 +406,8 @@ private:
     if (!Dot.offset)
       return;
     C.loop(C.number(0), Count, panelColumns(), [&](Value *J) {
-      C.CreateCall(startFunction(U, Dot),
-                   {C.at(In1, panelBytes(IN1, J, K)), steps(K)});
+      callPart(C, Parts, CpuStart, startType(U),
+               {C.at(In1, panelBytes(IN1, J, K)), steps(K)});
     });
   }
 
@@ -483,26 +474,21 @@ private:
   // multiplyFunction get.  Sums of single elements have kernels that small
   // products share.
   void block(Value *Which, Value *Height, ArrayRef<Value *> Given) {
-    if (!IsShared) {
-      Function *F = driverKernel(U, W, 0);
-      Value *Kernel = F;
-      for (int H = 1; H < heights(); H++)
-        Kernel = C.CreateSelect(C.CreateICmpEQ(Which, C.number(H)),
-                                driverKernel(U, W, H), Kernel);
-      C.CreateCall(F->getFunctionType(), Kernel, Given);
+    Value *Place = C.at(Parts, C.times(Which, 8));
+    auto Packed = [&] {
+      callPart(C, Place, CpuKernels, multiplyType(U, Dot), Given);
+    };
+    if (Dot.op != CPU_OP_NONE) {
+      Packed();
       return;
     }
-    Value *Place = C.at(Parts, C.times(Which, 8));
-    C.when(
-        C.CreateICmpEQ(Which, C.number(0)),
-        [&] { callPart(C, Place, CpuKernels, multiplyType(U, Dot), Given); },
-        [&] {
-          callPart(C, Place, CpuKernels, directType(U),
-                   {Given[0], Given[1], C.number(Bytes),
-                    C.times(panelRows(), Bytes), Given[2],
-                    C.times(panelColumns(), Bytes), Given[3], Given[4], Height,
-                    panelColumns(), Given[5]});
-        });
+    C.when(C.CreateICmpEQ(Which, C.number(0)), Packed, [&] {
+      callPart(C, Place, CpuKernels, directType(U),
+               {Given[0], Given[1], C.number(Bytes),
+                C.times(panelRows(), Bytes), Given[2],
+                C.times(panelColumns(), Bytes), Given[3], Given[4], Height,
+                panelColumns(), Given[5]});
+    });
   }
 
   // How far a kernel's step goes in the next panel of in1, so that the panels
@@ -513,13 +499,7 @@ private:
   }
 
   Value *heightOf(Value *Which) {
-    if (IsShared)
-      return C.getNumber(C.at(Parts, C.times(Which, 8)), CpuParts + CpuHeights);
-    Value *Height = panelRows();
-    for (int H = 1; H < heights(); H++)
-      Height =
-          C.CreateSelect(C.CreateICmpEQ(Which, C.number(H)), height(H), Height);
-    return Height;
+    return C.getNumber(C.at(Parts, C.times(Which, 8)), CpuParts + CpuHeights);
   }
 
   // Behind that of column J, or the first one, for the next rows.
@@ -579,10 +559,6 @@ private:
 
 } // namespace
 
-static teir_cpu_dot dotOf(const CpuUnit &U, const CpuWork &W) {
-  return teir_cpu_choose_dot(&U.Cpu, W.In[IN0], W.In[IN1], W.Sum);
-}
-
 CpuPanel driverPanel(CpuUnit &U, const CpuWork &W, int T) {
   struct teir_cpu_blocks Blocks = teir_cpu_blocks(&U.Cpu, W.Sum);
   struct teir_cpu_dot Dot = dotOf(U, W);
@@ -597,10 +573,6 @@ CpuPanel driverPanel(CpuUnit &U, const CpuWork &W, int T) {
           W.Lies[T]};
 }
 
-bool driverIsShared(CpuUnit &U, const CpuWork &W) {
-  return dotOf(U, W).op == CPU_OP_NONE;
-}
-
 bool driverCrosses(CpuUnit &U, const CpuWork &W) {
   return dotOf(U, W).step == 1 && !W.Limits[IN1] && !W.Plain;
 }
@@ -608,13 +580,13 @@ bool driverCrosses(CpuUnit &U, const CpuWork &W) {
 Function *driverKernel(CpuUnit &U, const CpuWork &W, int Height) {
   struct teir_cpu_blocks B = teir_cpu_blocks(&U.Cpu, W.Sum);
   int Rows = B.height[std::min(Height, B.height_count - 1)];
-  return driverIsShared(U, W) && Height > 0
+  return dotOf(U, W).op == CPU_OP_NONE && Height > 0
              ? directKernel(U, W.Sum, Rows, B.vectors)
              : multiplyFunction(U, dotOf(U, W), W.Sum, Rows);
 }
 
 SmallVector<int64_t, CpuNumbers> driverNumbers(CpuUnit &U, const CpuWork &W) {
-  if (!W.Packed || !driverIsShared(U, W))
+  if (!W.Packed)
     return {};
   struct teir_cpu_blocks B = teir_cpu_blocks(&U.Cpu, W.Sum);
   SmallVector<int64_t, CpuNumbers> N;
@@ -626,12 +598,25 @@ SmallVector<int64_t, CpuNumbers> driverNumbers(CpuUnit &U, const CpuWork &W) {
   return N;
 }
 
+// What processors pack alike, if others do.
+static std::string packedName(const teir_cpu_dot &D) {
+  if (teir_cpu_is_tiled(D.op))
+    return "";
+  if (D.op == CPU_OP_NONE)
+    return "any.";
+  std::string Name;
+  for (int T : {IN0, IN1})
+    Name += dtype_name(D.packed[T]) + std::string(".");
+  return Name + "step" + std::to_string(D.step) + ".";
+}
+
 CpuCode driverCode(CpuUnit &U, const CpuWork &W) {
-  bool IsNew, IsShared = driverIsShared(U, W);
-  CpuUnit &Of = IsShared ? *U.Common : U;
-  Function *F = Of.function((IsShared ? "driver.any." : "driver.") + W.kind() +
-                                (tablesSteps(U, W) ? "" : ".straight"),
-                            Type::getInt64Ty(U.context()), "pp", IsNew);
+  struct teir_cpu_dot Dot = dotOf(U, W);
+  bool IsNew, IsTiled = teir_cpu_is_tiled(Dot.op);
+  Function *F = (IsTiled ? U : *U.Common)
+                    .function("driver." + packedName(Dot) + W.kind() +
+                                  (tablesSteps(U, W) ? "" : ".straight"),
+                              Type::getInt64Ty(U.context()), "pp", IsNew);
   // Its loops are around much work, and it is half of the time that generating
   // code would take.
   if (IsNew) {

@@ -143,8 +143,8 @@ private:
 } // namespace
 
 bool tablesSteps(CpuUnit &U, const CpuWork &W) {
-  return teir_cpu_choose_dot(&U.Cpu, W.In[IN0], W.In[IN1], W.Sum).step > 1 ||
-         W.Lies[IN0] == CpuLies::Any || W.Lies[IN1] == CpuLies::Any;
+  return dotOf(U, W).step > 1 || W.Lies[IN0] == CpuLies::Any ||
+         W.Lies[IN1] == CpuLies::Any;
 }
 
 Function *offsetsFunction(CpuUnit &U, const CpuWork &W) {

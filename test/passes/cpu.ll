@@ -45,15 +45,16 @@
 ; LARGE: define linkonce_odr hidden i32 @nputeir.permit.
 ; LARGE: call i64 asm sideeffect "syscall", {{.*}}(i64 158, i64 4131, i64 18)
 ; LARGE: define linkonce_odr hidden void @nputeir.lines.bf16.32.steps.avx512bf16.
+; LARGE: call void @llvm.x86.tdpbf16ps(i8 0, i8 4, i8 6)
 ; LARGE: define linkonce_odr hidden i64 @nputeir.driver.3.bf16.bf16.f32.f32.0.0.amx.
 ; LARGE: call void @llvm.x86.sttilecfg(ptr %[[BEFORE:.*]])
 ; LARGE: call void @llvm.x86.ldtilecfg(ptr
 ; LARGE: call void @llvm.x86.ldtilecfg(ptr %[[BEFORE]])
-; LARGE: call void @llvm.x86.tdpbf16ps(i8 0, i8 4, i8 6)
 ; Threads are asked for by one function for all processors.
 ; LARGE: store ptr @nputeir_threads_1
-; LARGE: define linkonce_odr hidden i64 @nputeir.driver.3.bf16.bf16.f32.f32.0.0.avx512bf16
 ; LARGE: call <16 x float> @llvm.x86.avx512bf16.dpbf16ps.512(
+; What packs pairs has one for all processors that do.
+; LARGE: define linkonce_odr hidden i64 @nputeir.driver.bf16.bf16.step2.3.bf16.bf16.f32.f32.0.0.sse2
 ; LARGE: define linkonce_odr hidden void @nputeir.multiply.f32.14.avx512.
 ; LARGE: call <16 x float> @llvm.fma.v16f32(
 ; Loops stand as they shall be: nobody looks for induction variables.
@@ -67,13 +68,17 @@
 ; LARGE-NOT: store ptr @nputeir_threads_1
 ; LARGE-NOT: @nputeir.small
 ; LARGE: attributes {{.*}} "tune-cpu"="generic"
+; The kernel finds the tiles as its caller wants them.
+; TILES: {{^}}nputeir.multiply.{{.*}}.amx.{{.*}}:
+; TILES-NOT: ldtilecfg
 ; TILES-COUNT-4: tdpbf16ps
 ; TILES-NOT: ldtilecfg
+; TILES: {{^}}.Lfunc_end
 ; OWN-NOT: .avx512.
 ; OWN: call i32 @nputeir.detect.
 ; OWN: call i32 @nputeir.permit.
 ; OWN: @nputeir.driver.3.bf16.bf16.f32.f32.0.0.amx.
-; OWN: @nputeir.driver.3.bf16.bf16.f32.f32.0.0.avx512bf16.
+; OWN: @nputeir.driver.bf16.bf16.step2.3.bf16.bf16.f32.f32.0.0.avx512bf16.
 ; OWN-NOT: .avx512.
 ; ELSEWHERE-NOT: .amx.
 ; BOTH: %nputeir.linked = icmp ne ptr @nputeir_call_1, null
