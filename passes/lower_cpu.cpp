@@ -362,8 +362,8 @@ Value *partsOf(CpuUnit &U, const CpuWork &W, StringRef Name, bool IsOld) {
       Set(CpuKernels + H, driverKernel(U, W, H));
   }
   if (W.Turned && U.Cpu.kernel != CPU_KERNEL_TILES) { // tiles pack all
-    Set(CpuTurned, packFunction(U, turnedPanel(U, W, false)));
-    Set(CpuNarrow, packFunction(U, turnedPanel(U, W, true)));
+    Set(CpuTurned, packFunction(*U.Elements, turnedPanel(U, W, false)));
+    Set(CpuNarrow, packFunction(*U.Elements, turnedPanel(U, W, true)));
   }
   for (bool IsOne : {false, true}) {
     Set(CpuVector + IsOne, vectorKernel(Plain,
@@ -398,6 +398,13 @@ void defineCpu(Function &F, const CpuWork &W) {
     U.Common = &Common;
     CpuUnit Plain = U.plain();
     Plain.Common = &Common;
+    auto IsAsLong = [&](const teir_cpu *X) {
+      return X->vector_bytes == Plain.Cpu.vector_bytes;
+    };
+    const teir_cpu &First = **find_if(Cpus, IsAsLong);
+    CpuUnit Elements(F, First, First, !Fixed);
+    Elements.Common = &Common;
+    U.Elements = Plain.Elements = &Elements;
     // Processors as old as the weakest of several are not worth the time to
     // compile all that large products gain from.
     CpuWork Kinds = W;

@@ -158,8 +158,9 @@ class CpuUnit {
 
 public:
   const teir_cpu &Cpu;
-  // Where several processors are meant, of all of them: what has no vectors.
-  CpuUnit *Common = this;
+  // Where several processors are meant, of all of them: what has no vectors;
+  // of those whose vectors are as long: what multiplies single elements.
+  CpuUnit *Common = this, *Elements = this;
 
   // Like: its target attributes are kept; Features are added.  Without: the row
   // whose code there is beside that in tiles, or the same one.

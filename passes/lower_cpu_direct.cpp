@@ -636,11 +636,11 @@ Function *directFunction(CpuUnit &U, const CpuWork &W, StringRef Name,
     Direct(U, W, IsOld, *F).emitFixed();
     return F;
   }
-  Function *Run =
-      U.function("direct." + Of, Type::getInt64Ty(U.context()), "pp", IsNew);
+  Function *Run = U.Elements->function(
+      "direct." + Of, Type::getInt64Ty(U.context()), "pp", IsNew);
   if (IsNew) {
     CpuUnit::compileFast(*Run);
-    Direct(U, W, IsOld, *Run).emit();
+    Direct(*U.Elements, W, IsOld, *Run).emit();
   }
   CpuUnit::compileFast(*F);
   Direct(U, W, IsOld, *F).emitGate(Run);
