@@ -74,14 +74,16 @@ static bool mayDetect(const Module &M) {
   return T->hasMCAsmParser();
 }
 
-// All that are meant, the weakest first: of those that compute alike only that.
+// All that are meant, the weakest first: of those that compute alike only that,
+// and of what stands aside one for each length of vectors.
 // Tiles are the last one's; the system, which is Linux, may refuse them.
 static SmallVector<const teir_cpu *, 8> cpusOf(const Function &F,
                                                const CpuWork &W, bool &Fixed) {
   const Module &M = *F.getParent();
   const teir_cpu *One = cpuOf(F, Fixed);
   bool Detects = One && mayDetect(M);
-  bool Tiles = Detects && W.Packed && !W.Fixed && W.Vector == CPU_VECTOR_NO &&
+  bool Tiles = Detects && W.Packed && !W.Fixed && !W.Aside &&
+               W.Vector == CPU_VECTOR_NO &&
                Triple(M.getTargetTriple()).isOSLinux();
   Fixed |= One && !Detects;
   auto Op = [&](const teir_cpu *Cpu) {
@@ -91,7 +93,8 @@ static SmallVector<const teir_cpu *, 8> cpusOf(const Function &F,
   auto Add = [&](const teir_cpu *Cpu) {
     bool IsTiled = Cpu->kernel == CPU_KERNEL_TILES;
     auto IsLike = [&](const teir_cpu *X) {
-      return X->vector_bytes == Cpu->vector_bytes && Op(X) == Op(Cpu);
+      return X->vector_bytes == Cpu->vector_bytes &&
+             (W.Aside || Op(X) == Op(Cpu));
     };
     if (IsTiled ? Tiles && teir_cpu_is_tiled(Op(Cpu)) : none_of(Cpus, IsLike))
       Cpus.push_back(Cpu);

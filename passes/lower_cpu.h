@@ -69,6 +69,7 @@ struct CpuWork {
   // Whether sizes may be large, and may be small; for the latter, whether in1
   // lies across the columns.
   bool Packed = true, Direct = false, Turned = false;
+  bool Aside = false; // little of the work: code need not be each processor's
   teir_cpu_vector Vector = CPU_VECTOR_NO;
   // If it turns out to have one row, or one column.
   teir_cpu_vector Row = CPU_VECTOR_NO, Column = CPU_VECTOR_NO;
@@ -408,9 +409,10 @@ bool cpuTakes(const contraction &C, const char **Why);
 llvm::Function *cpuDeclare(const llvm::Function &Like, llvm::StringRef Prefix,
                            llvm::StringRef Attribute, const std::string &Text,
                            llvm::ArrayRef<llvm::Type *> Arguments);
-// The declaration of the code.  Fills: of C's inputs, as in CpuWork.
+// The declaration of the code.  Fills (of C's inputs) and Aside as in CpuWork.
 llvm::Function *cpuFunction(const llvm::Function &Like, const contraction &C,
-                            const int (&Fills)[2] = {-1, -1});
+                            const int (&Fills)[2] = {-1, -1},
+                            bool Aside = false);
 // What the code gets.
 struct CpuSlots {
   llvm::Value *Place;

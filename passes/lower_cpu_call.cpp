@@ -72,11 +72,12 @@ Function *cpuDeclare(const Function &Like, StringRef Prefix,
 }
 
 Function *cpuFunction(const Function &Like, const contraction &C,
-                      const int (&Fills)[2]) {
+                      const int (&Fills)[2], bool Aside) {
   Arranged By(C);
   CpuWork W = workOf(By.C);
   for (int T : {IN0, IN1})
     W.Fills[T] = Fills[By.Exchanged ? IN0 + IN1 - T : T];
+  W.Aside = Aside;
   return cpuDeclare(Like, "nputeir.cpu.", CpuAttribute, W.print(),
                     {bytePointer(Like.getContext())});
 }

@@ -255,7 +255,7 @@ private:
     if (S.extra_count)
       S.tail = Tail;
     Value *Place = cpuFillSlots(B, S, X).Place;
-    Value *Status = B.CreateCall(cpuFunction(Like, S, Fills), {Place});
+    Value *Status = B.CreateCall(cpuFunction(Like, S, Fills, true), {Place});
     require(B.CreateICmpEQ(Status, B.getInt32(0)), true);
   }
 };
