@@ -411,8 +411,10 @@ void defineCpu(Function &F, const CpuWork &W) {
     // Processors as old as the weakest of several are not worth the time to
     // compile all that large products gain from.
     CpuWork Kinds = W;
-    bool IsOld = W.Direct && !Fixed && &Cpu == Cpus[0];
+    bool IsOld = !Fixed && &Cpu == Cpus[0];
     Kinds.Packed &= !IsOld;
+    if (!Kinds.Packed && !W.Direct && W.Vector == CPU_VECTOR_NO)
+      return cast<Value>(C.getInt32(1));
     if (!W.Fixed)
       C.put(partsOf(U, Kinds, Name, IsOld),
             C.at(F.getArg(0), 8 * cpuPartsSlot(W.moved())));
