@@ -108,14 +108,8 @@ bool AssumedLoads::mayPrecede(const Instruction &W, const LoadInst &L) const {
   while (!Both->contains(&W))
     Both = Both->getParentLoop();
   // A loop within runs as a whole.
-  auto Step = [&](const Instruction &I) {
-    const BasicBlock *B = I.getParent();
-    for (const Loop *In = LI.getLoopFor(B); In != Both;
-         In = In->getParentLoop())
-      B = In->getHeader();
-    return B;
-  };
-  const BasicBlock *First = Step(L), *Second = Step(W);
+  const BasicBlock *First = stepOf(L.getParent(), *Both, LI),
+                   *Second = stepOf(W.getParent(), *Both, LI);
   return First == Second ? W.comesBefore(&L)
                          : !DT.properlyDominates(First, Second);
 }
@@ -140,6 +134,16 @@ void AssumedLoads::assume() {
   if (!Outer.getLoopPreheader() || !findStores())
     return;
   findShaping();
+  for (size_t Before = 0; gather() && Found.size() > Before;)
+    Before = Found.size(); // which is bounded
+  forgetIterations();
+}
+
+// Returns whether it is worth looking again: some load may be read in front if
+// more is known of a loop that ends before it, whose blocks may come later
+// here.
+bool AssumedLoads::gather() {
+  bool Again = false;
   // What a value is computed from comes first.
   DomTreeNode *Header = DT.getNode(Outer.getHeader());
   for (auto Node = df_begin(Header), End = df_end(Header); Node != End;) {
@@ -148,16 +152,20 @@ void AssumedLoads::assume() {
       continue;
     }
     for (Instruction &I : *Node->getBlock()) {
+      if (none_of(I.users(), [&](const User *U) {
+            return Outer.contains(cast<Instruction>(U));
+          }))
+        continue;
       if (Found.size() == AheadMax)
-        return forgetIterations();
+        return false;
       if (auto *L = dyn_cast<LoadInst>(&I))
-        assume(*L);
+        Again |= !assume(*L);
       else
         copy(I);
     }
     ++Node;
   }
-  forgetIterations();
+  return Again;
 }
 
 void AssumedLoads::assumeUnchanged() {
@@ -165,11 +173,12 @@ void AssumedLoads::assumeUnchanged() {
   assume();
 }
 
-void AssumedLoads::assume(LoadInst &L) {
+// False: whether the nest reads it first is not known.
+bool AssumedLoads::assume(LoadInst &L) {
   if (!Shaping.count(&L) || !L.isSimple() ||
       !Outer.isLoopInvariant(L.getPointerOperand()) || isChanged(L) ||
       (!MayAsk && mayChange(L)))
-    return;
+    return true;
   Ahead X = {};
   X.Load = &L;
   X.Pointer = L.getPointerOperand();
@@ -180,11 +189,12 @@ void AssumedLoads::assume(LoadInst &L) {
     if (Known.Place == X.Place && Known.New->getType() == L.getType()) {
       Known.Stale |= X.Stale;
       Known.MayChange |= X.MayChange;
-      return replaceLoad(L, *Known.New);
+      replaceLoad(L, *Known.New);
+      return true;
     }
   forgetIterations();
   if (!Places.runsIf(L, X.Counts) && !Places.runsInMiddleIf(L, X.Counts))
-    return;
+    return false;
   auto Decides = [&](const SCEV *S) {
     return dependsOn(S, &Ahead::Stale) || isLate(S);
   };
@@ -193,6 +203,7 @@ void AssumedLoads::assume(LoadInst &L) {
       IRBuilder<>(Places.front()).CreateFreeze(UndefValue::get(L.getType())));
   Found.push_back(X);
   replaceLoad(L, *X.New);
+  return true;
 }
 
 // Where hoist.cpp has put it in a branch, the zero that it is otherwise has no

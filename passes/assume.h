@@ -76,7 +76,8 @@ private:
   bool isLate(const Apart &X) const {
     return isLate(X.Written.Of) || isLate(X.Read.Of);
   }
-  void assume(llvm::LoadInst &L);
+  bool gather();
+  bool assume(llvm::LoadInst &L);
   void copy(llvm::Instruction &I);
   void replace(llvm::Instruction &Old, llvm::Instruction &New);
   void replaceLoad(llvm::LoadInst &L, llvm::Instruction &New);

@@ -12,9 +12,10 @@
 //     on:      columns = phi [columns', ask], [0, before]
 //
 // Nothing is divided that the source would not divide, nor read that it would
-// not read, unless it is known that it may be and only a failed check would
-// keep the source from it.  Behind a loop, the value of a pointer that was
-// stepped along is its start plus steps times iterations.
+// not read: behind checks, which may end the program, only if they pass until
+// it is read for the first time, or if it is known that it may be.  Behind a
+// loop, the value of a pointer that was stepped along is its start plus steps
+// times iterations.
 #include "hoist.h"
 #include "ir_exits.h"
 #include "ir_marks.h"
@@ -48,16 +49,42 @@ static bool always(const BasicBlock *B, const Loop &L,
          (L.getLoopLatch() && DT.dominates(B, L.getLoopLatch()));
 }
 
-// What there is 0 of unless the condition is as Holds says.  Null: it is not of
-// that kind.
-const SCEV *Hoister::surplus(const Value &Condition, bool Holds) {
-  const auto *Asked = dyn_cast<ICmpInst>(&Condition);
-  if (!Asked || !Asked->getOperand(0)->getType()->isIntegerTy())
-    return nullptr;
+// Comparisons, each true or false, that decide that Branch takes the side
+// Holds: it does if all are so.  False: it depends on more.
+using Comparisons = SmallVector<std::pair<const ICmpInst *, bool>, 4>;
+static bool comparisonsOf(const BranchInst &Branch, bool Holds,
+                          Comparisons &Found) {
+  enum { AskedMax = 16 }; // at once
+  SmallVector<std::pair<const Value *, bool>, 4> Open = {
+      {Branch.getCondition(), Holds}};
+  while (!Open.empty()) { // the operands of one expression
+    auto [Asked, Side] = Open.pop_back_val();
+    const Value *X, *Y;
+    if (match(Asked, m_Not(m_Value(X)))) {
+      Open.push_back({X, !Side});
+      continue;
+    }
+    if ((Side ? match(Asked, m_LogicalAnd(m_Value(X), m_Value(Y)))
+              : match(Asked, m_LogicalOr(m_Value(X), m_Value(Y)))) &&
+        Open.size() < AskedMax) {
+      Open.append({{Y, Side}, {X, Side}});
+      continue;
+    }
+    const auto *Compare = dyn_cast<ICmpInst>(Asked);
+    if (!Compare || !Compare->getOperand(0)->getType()->isIntegerTy())
+      return false;
+    Found.push_back({Compare, Side});
+  }
+  return true;
+}
+
+// What there is 0 of unless the comparison is as Holds says.  Null: it is not
+// of that kind.
+const SCEV *Hoister::surplus(const ICmpInst &Asked, bool Holds) {
   CmpInst::Predicate How =
-      Holds ? Asked->getPredicate() : Asked->getInversePredicate();
-  const SCEV *More = SE.getSCEV(Asked->getOperand(0)),
-             *Less = SE.getSCEV(Asked->getOperand(1));
+      Holds ? Asked.getPredicate() : Asked.getInversePredicate();
+  const SCEV *More = SE.getSCEV(Asked.getOperand(0)),
+             *Less = SE.getSCEV(Asked.getOperand(1));
   if (ICmpInst::isLT(How) || ICmpInst::isLE(How)) {
     std::swap(More, Less);
     How = CmpInst::getSwappedPredicate(How);
@@ -90,19 +117,13 @@ bool Hoister::surplusesOf(const BasicBlock *B,
   const BasicBlock *From = B->getSinglePredecessor();
   const auto *Branch =
       From ? dyn_cast<BranchInst>(From->getTerminator()) : nullptr;
-  if (!Branch || !Branch->isConditional())
+  Comparisons All;
+  bool Holds = Branch && Branch->getSuccessor(0) == B;
+  if (!Branch || !Branch->isConditional() ||
+      !comparisonsOf(*Branch, Holds, All))
     return false;
-  bool Holds = Branch->getSuccessor(0) == B;
-  SmallVector<const Value *, 4> Open = {Branch->getCondition()};
-  while (!Open.empty()) { // the operands of one expression
-    const Value *Asked = Open.pop_back_val(), *X, *Y;
-    if ((Holds ? match(Asked, m_LogicalAnd(m_Value(X), m_Value(Y)))
-               : match(Asked, m_LogicalOr(m_Value(X), m_Value(Y)))) &&
-        Open.size() < AskedMax) {
-      Open.append({Y, X});
-      continue;
-    }
-    Counts.push_back(surplus(*Asked, Holds));
+  for (auto [Asked, Side] : All) {
+    Counts.push_back(surplus(*Asked, Side));
     if (!Counts.back())
       return false;
   }
@@ -131,6 +152,29 @@ bool Hoister::countsBefore(const BasicBlock *B,
   return true;
 }
 
+const BasicBlock *stepOf(const BasicBlock *B, const Loop &L,
+                         const LoopInfo &LI) {
+  for (const Loop *In = LI.getLoopFor(B); In != &L; In = In->getParentLoop())
+    B = In->getHeader();
+  return B;
+}
+
+// May be taken before I, which runs in the first iteration of all loops around
+// it, runs for the first time.
+SmallVector<Loop::Edge, 4> Hoister::exitsBefore(const Instruction &I) const {
+  SmallVector<Loop::Edge, 4> Edges;
+  Outer.getExitEdges(Edges);
+  erase_if(Edges, [&](const Loop::Edge &E) {
+    const Loop *Both = LI.getLoopFor(E.first);
+    while (!Both->contains(&I))
+      Both = Both->getParentLoop();
+    return E.first == exitOf(Outer).From ||
+           DT.dominates(stepOf(I.getParent(), *Both, LI),
+                        stepOf(E.first, *Both, LI));
+  });
+  return Edges;
+}
+
 bool Hoister::mayFailBefore(const Instruction &I) const {
   SmallVector<Loop::Edge, 4> Edges;
   Outer.getExitEdges(Edges);
@@ -149,23 +193,18 @@ bool Hoister::areKnown(ArrayRef<const SCEV *> Counts) {
   });
 }
 
-bool Hoister::runsIf(const Instruction &I,
-                     SmallVectorImpl<const SCEV *> &Counts) {
-  if (!countsBefore(I.getParent(), Counts) || !areKnown(Counts))
-    return false;
-  const auto *L = dyn_cast<LoadInst>(&I);
-  return !mayFailBefore(I) || (L && mayReadEarly(*L, front(), DT));
-}
-
 namespace {
 
-// A number as it is in the iteration in the middle of each loop in Outer.
-class InMiddle : public SCEVRewriteVisitor<InMiddle> {
+// A number as it is in one iteration of each loop in Outer, which Pick tells of
+// the loop and its exit count; null: the first.
+class InIteration : public SCEVRewriteVisitor<InIteration> {
+  using Picked = function_ref<const SCEV *(const Loop &, const SCEV *)>;
   const Loop &Outer;
+  Picked Pick;
 
 public:
-  InMiddle(ScalarEvolution &SE, const Loop &Outer)
-      : SCEVRewriteVisitor(SE), Outer(Outer) {}
+  InIteration(ScalarEvolution &SE, const Loop &Outer, Picked Pick)
+      : SCEVRewriteVisitor(SE), Outer(Outer), Pick(Pick) {}
 
   const SCEV *visitAddRecExpr(const SCEVAddRecExpr *Rec) {
     const Loop *L = Rec->getLoop();
@@ -176,16 +215,98 @@ public:
         From ? SE.getExitCount(L, From) : SE.getCouldNotCompute();
     if (isa<SCEVCouldNotCompute>(Count))
       return Rec;
-    const SCEV *Half =
-        SE.getUDivExpr(visit(Count), SE.getConstant(Count->getType(), 2));
-    return SE.getAddExpr(
-        visit(Rec->getStart()),
-        SE.getMulExpr(visit(Rec->getStepRecurrence(SE)),
-                      SE.getTruncateOrZeroExtend(Half, Rec->getType())));
+    const SCEV *Which = Pick(*L, Count);
+    if (!Which)
+      return visit(Rec->getStart());
+    return SE.getAddExpr(visit(Rec->getStart()),
+                         SE.getMulExpr(visit(Rec->getStepRecurrence(SE)),
+                                       SE.getTruncateOrZeroExtend(
+                                           visit(Which), Rec->getType())));
   }
 };
 
+// S stays in L, or counts its iterations up from a constant and cannot wrap
+// before the last one, even where a check ends the loop in front of it.
+bool countsUp(const SCEV *S, const Loop &L, bool Signed, ScalarEvolution &SE) {
+  const auto *Rec = dyn_cast<SCEVAddRecExpr>(S);
+  if (!Rec || Rec->getLoop() != &L)
+    return SE.isLoopInvariant(S, &L);
+  const auto *From = dyn_cast<SCEVConstant>(Rec->getStart());
+  const BasicBlock *Exit = exitOf(L).From;
+  const SCEV *Count = Exit ? SE.getExitCount(&L, Exit) : nullptr;
+  if (!From || From->getAPInt().isNegative() || !Count ||
+      isa<SCEVCouldNotCompute>(Count) || !Rec->getStepRecurrence(SE)->isOne())
+    return false;
+  unsigned Bits = From->getAPInt().getBitWidth();
+  APInt Most = SE.getUnsignedRangeMax(Count);
+  if (Most.getActiveBits() > Bits)
+    return false;
+  Most = Most.zextOrTrunc(Bits + 1) + From->getAPInt().zext(Bits + 1);
+  APInt Room =
+      Signed ? APInt::getSignedMaxValue(Bits) : APInt::getMaxValue(Bits);
+  return Most.ule(Room.zext(Bits + 1));
+}
+
 } // namespace
+
+// A check is passed until I runs for the first time if it is in the first
+// iteration of the loops around both, and in the first and the last one of a
+// loop around the check alone.  That must be known in front of the loops around
+// Outer, too, where a condition in front of it would decide on its iterations.
+bool Hoister::passesIf(const Loop::Edge &Exit, const Instruction &I,
+                       SmallVectorImpl<const SCEV *> &Counts) {
+  const auto *Check = dyn_cast<BranchInst>(Exit.first->getTerminator());
+  Comparisons All;
+  if (!Check || !Check->isConditional())
+    return false;
+  bool Holds = Check->getSuccessor(1) == Exit.second;
+  if (!Outer.contains(Check->getSuccessor(!Holds)) ||
+      !comparisonsOf(*Check, Holds, All))
+    return false;
+  const Loop *Alone = LI.getLoopFor(Exit.first);
+  if (Alone->contains(&I))
+    Alone = nullptr;
+  else if (!Alone->getParentLoop()->contains(&I))
+    return false;
+  for (auto [Asked, Side] : All) {
+    const SCEV *More = surplus(*Asked, Side);
+    auto Require = [&](bool Last) {
+      auto Pick = [&](const Loop &L, const SCEV *Count) -> const SCEV * {
+        return Last && &L == Alone
+                   ? SE.getMinusSCEV(Count, SE.getOne(Count->getType()))
+                   : nullptr;
+      };
+      const SCEV *S = InIteration(SE, Outer, Pick).visit(More);
+      if (!SE.isKnownNonZero(S) && !is_contained(Counts, S))
+        Counts.push_back(S);
+      return !SE.containsAddRecurrence(S);
+    };
+    auto CountsUp = [&, Of = Asked](unsigned Operand) {
+      return countsUp(SE.getSCEV(Of->getOperand(Operand)), *Alone,
+                      Of->isSigned(), SE);
+    };
+    if (!More ||
+        (Alone && (Asked->isEquality() || !CountsUp(0) || !CountsUp(1))))
+      return false;
+    if (!Require(false) || (Alone && !Require(true)))
+      return false;
+  }
+  return true;
+}
+
+bool Hoister::runsIf(const Instruction &I,
+                     SmallVectorImpl<const SCEV *> &Counts) {
+  if (!countsBefore(I.getParent(), Counts) || !areKnown(Counts))
+    return false;
+  const auto *L = dyn_cast<LoadInst>(&I);
+  if (L && mayReadEarly(*L, front(), DT))
+    return true;
+  SmallVector<Loop::Edge, 4> Exits = exitsBefore(I);
+  return Exits.size() <= ChecksMax &&
+         all_of(Exits,
+                [&](const Loop::Edge &E) { return passesIf(E, I, Counts); }) &&
+         areKnown(Counts);
+}
 
 // Margins leave out iterations at the ends of loops.
 bool Hoister::runsInMiddleIf(const Instruction &I,
@@ -193,7 +314,10 @@ bool Hoister::runsInMiddleIf(const Instruction &I,
   Counts.clear();
   if (!countsBefore(I.getParent(), Counts) || mayFailBefore(I))
     return false;
-  InMiddle Middle(SE, Outer);
+  auto Half = [&](const Loop &, const SCEV *Count) {
+    return SE.getUDivExpr(Count, SE.getConstant(Count->getType(), 2));
+  };
+  InIteration Middle(SE, Outer, Half);
   for (const SCEV *&S : Counts)
     if (!isa<SCEVCouldNotCompute>(S))
       S = Middle.visit(S);

@@ -8,6 +8,11 @@
 
 namespace nputeir {
 
+// What stands for B among the blocks of L itself: B, or the header of the loop
+// within L that B is in.
+const llvm::BasicBlock *stepOf(const llvm::BasicBlock *B, const llvm::Loop &L,
+                               const llvm::LoopInfo &LI);
+
 class Hoister {
   llvm::Loop &Outer;
   llvm::LoopInfo &LI;
@@ -37,9 +42,13 @@ public:
   llvm::Value *move(llvm::Instruction &I, llvm::Value *Runs);
 
 private:
+  enum { ChecksMax = 32 };
   bool areKnown(llvm::ArrayRef<const llvm::SCEV *> Counts);
-  enum { AskedMax = 16 }; // at once
-  const llvm::SCEV *surplus(const llvm::Value &Condition, bool Holds);
+  llvm::SmallVector<llvm::Loop::Edge, 4>
+  exitsBefore(const llvm::Instruction &I) const;
+  const llvm::SCEV *surplus(const llvm::ICmpInst &Asked, bool Holds);
+  bool passesIf(const llvm::Loop::Edge &Exit, const llvm::Instruction &I,
+                llvm::SmallVectorImpl<const llvm::SCEV *> &Counts);
   bool surplusesOf(const llvm::BasicBlock *B,
                    llvm::SmallVectorImpl<const llvm::SCEV *> &Counts);
   bool countsBefore(const llvm::BasicBlock *B,

@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 69
+// DONE: 77
 #include "forms.h"
 
 #include <setjmp.h>
@@ -100,7 +100,8 @@ INT_FORM(in_memory) {
   if (!setjmp(back))
     in_memory_checked(M, N, K, C, A, B, &a, &b);
 }
-// The size of a may be read early, for it is read first; that of b may not.
+// The size of a may be read early, for it is read first; that of b if the first
+// element of a is within its size.
 CHECKED(first_size, const struct array *a, size_t b) {
   I J L { // expected-remark {{mk,kn->mn}}
     CHECK((size_t)(i * K + k) < a->size, k);
@@ -114,7 +115,7 @@ INT_FORM(first_size) {
     first_size_checked(M, N, K, C, A, B, &a, 4096);
 }
 CHECKED(second_size, size_t a, const struct array *b) {
-  I J L { // expected-remark {{kept}}
+  I J L { // expected-remark {{mk,kn->mn}}
     CHECK((size_t)(i * K + k) < a, k);
     CHECK((size_t)(k * N + j) < b->size, k);
     C[i * N + j] += A[i * K + k] * B[k * N + j];
@@ -124,6 +125,56 @@ static volatile size_t none;
 INT_FORM(second_size) {
   if (!setjmp(back))
     second_size_checked(M, N, K, C, A, B, none, M > 2 ? NULL : (void *)A);
+}
+// Elements by functions that check, of matrices whose sizes may only be read
+// where all checks in front are passed: B's where A's are in the first iteration,
+// and C's where all checks of the first sum are.
+struct sized {
+  int rows, columns;
+  union {
+    const int8_t *at;
+    int32_t *to;
+  };
+};
+#define ELEMENT(X, m, i, j)                                                    \
+  (CHECK((i) >= 0 && (i) < (X)->rows && (j) >= 0 && (j) < (X)->columns, 7),    \
+   (X)->m + (i) * (X)->columns + (j))
+CHECKED(elements, const struct sized *a, const struct sized *b, const struct sized *c) {
+  I J { // expected-remark {{mk,kn->mn}}
+    int s = 0;
+    L s += *ELEMENT(a, at, i, k) * *ELEMENT(b, at, k, j);
+    *ELEMENT(c, to, i, j) = s;
+  }
+}
+static void elements_of(int M, int N, int K, int32_t *C, const int8_t *A,
+                        const int8_t *B, int rows, int columns, int terms) {
+  struct sized a = {rows, terms, {A}}, b = {K, columns, {B}},
+               c = {M, N, {.to = C}};
+  if (!setjmp(back))
+    elements_checked(M, N, K, C, A, B, &a, rows > 0 && terms > 0 ? &b : NULL,
+                     terms < K && K > 0 ? NULL : &c);
+}
+INT_FORM(elements) { elements_of(M, N, K, C, A, B, 64, N, K); }
+INT_FORM(elements_none) { elements_of(M, N, K, C, A, B, 0, N, K); }
+INT_FORM(elements_few) { elements_of(M, N, K, C, A, B, 5, N, K); }
+INT_FORM(elements_short) { elements_of(M, N, K, C, A, B, 64, N, K - 1); }
+INT_FORM(elements_narrow) { elements_of(M, N, K, C, A, B, 64, N - 1, K); }
+// What each iteration is compared with is passed in the first and the last one,
+// too, if it is passed in all, but not the other way round.
+CHECKED(unequal, int odd, const struct sized *c) {
+  I J { // expected-remark {{kept}}
+    int s = 0;
+    L {
+      CHECK(k != odd, 7);
+      s += A[i * K + k] * B[k * N + j];
+    }
+    c->to[i * c->columns + j] = s;
+  }
+}
+INT_FORM(unequal) {
+  struct sized c = {M, N, {.to = C}};
+  if (!setjmp(back))
+    unequal_checked(M, N, K, C, A, B, 3, K > 3 ? NULL : &c);
 }
 // An index of 32 bits may wrap before it is compared.
 CHECKED(wraps, unsigned first, unsigned size) {
