@@ -85,13 +85,17 @@ private:
       return add(E->limit, E->limit.below == Holds);
     case NEST_NOT:
       return add(E->arg[0], !Holds);
+    case NEST_XOR:
+      return isTruth(E->arg[1], true) && add(E->arg[0], !Holds);
     case NEST_AND:
     case NEST_OR:
       return Holds == (E->op == NEST_AND) && add(E->arg[0], Holds) &&
              add(E->arg[1], Holds);
-    case NEST_SELECT:
-      return isTruth(E->arg[Holds ? 2 : 1], !Holds) && add(E->arg[0], Holds) &&
-             add(E->arg[Holds ? 1 : 2], Holds);
+    case NEST_SELECT: // x ? y : 0, x ? 0 : y; not x ? y : 1, not x ? 1 : y
+      for (int Side : {1, 2})
+        if (isTruth(E->arg[Side], !Holds))
+          return add(E->arg[0], Side == 2) && add(E->arg[3 - Side], Holds);
+      return false;
     default:
       return false;
     }

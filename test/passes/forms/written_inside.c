@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 26
+// DONE: 35
 #include "forms.h"
 #define I for (int i = 0; i < M; i++)
 #define J for (int j = 0; j < N; j++)
@@ -63,6 +63,21 @@ FUNCTION(gradient) { // of an image of M x N by two filters of 3 x 3
 }
 INT_FORM(gradients) { gradient(M, N, K, C, A, B, 1); }
 INT_FORM(gradients_of_more) { gradient(M, N, K, C, A, B, 3); }
+FUNCTION(gradient_without) { // what lies outside of the image
+  for (int o = 0; o < 2; o++) // expected-remark {{->}}
+    I J
+      for (int c = 0; c < 2; c++)
+        for (int v = 0; v < 3; v++)
+          for (int u = 0; u < 3; u++) {
+            int y = i + v - margin, x = j + u - margin;
+            if (y < 0 || y >= M || x < 0 || x >= N)
+              continue;
+            C[((o * 2 + c) * 3 + v) * 3 + u] +=
+                A[(c * M + y) * N + x] * B[(o * M + i) * N + j];
+          }
+}
+INT_FORM(gradients_without) { gradient_without(M, N, K, C, A, B, 1); }
+INT_FORM(gradients_without_more) { gradient_without(M, N, K, C, A, B, 3); }
 
 // Near misses: some places are not written, or by more than one loop.
 INT_FORM(triangle) {
