@@ -20,6 +20,15 @@ static int loadsUnder(const Value *V, int Depth) {
     return 1;
   if (isa<CastInst>(I) || isa<UnaryOperator>(I) || isa<ExtractElementInst>(I))
     return loadsUnder(I->getOperand(0), Depth + 1);
+  // A float may be chosen, or what a function makes of an element.
+  const auto *Call = dyn_cast<IntrinsicInst>(I);
+  if (I->getType()->isFloatingPointTy() &&
+      (isa<SelectInst>(I) || (Call && Call->doesNotAccessMemory()))) {
+    int Most = 0;
+    for (const Use &U : I->operands())
+      Most = std::max(Most, loadsUnder(U.get(), Depth + 1));
+    return Most;
+  }
   bool Lanes = isa<InsertElementInst>(I) || isa<ShuffleVectorInst>(I);
   if (!isa<BinaryOperator>(I) && !Lanes)
     return 0;

@@ -1,11 +1,13 @@
 // split_nests.cpp -- nests that are split, so that a part of each may be
 // replaced: in two that write different arrays, a triangle in rectangles, a sum
-// of several products in several sums, or several nests.
+// of several products in several sums, or several nests, a factor that is made
+// of elements and the products.
 #include "split_nests.h"
 #include "distribute.h"
 #include "ir_marks.h"
 #include "ir_sums.h"
 #include "lanes.h"
+#include "made_factors.h"
 #include "split_products.h"
 #include "split_updates.h"
 #include "symmetric.h"
@@ -19,6 +21,7 @@ namespace nputeir {
 
 bool mayBeSplit(rule R) {
   switch (R) {
+  case RULE_NO_PRODUCT:
   case RULE_VARIANT_EXTENT:
   case RULE_GUARDED:
   case RULE_NON_AFFINE:
@@ -27,6 +30,8 @@ bool mayBeSplit(rule R) {
   case RULE_LIVE_OUT:
   case RULE_NOT_PRODUCT_SUM:
   case RULE_START_VALUE:
+  case RULE_THREE_FACTORS:
+  case RULE_PROCESSOR:
   case RULE_SEVERAL_PRODUCTS:
   case RULE_ROLES:
   case RULE_OVERLAPS_SELF:
@@ -165,7 +170,8 @@ private:
   bool splitOne(LoopFacts &Facts, bool WantsSquares, BasicBlock *&Kept) {
     return splitFirst(Facts, Tried, [&](Loop &L) {
       return splitTriangle(L, Facts, WantsSquares, Kept) || splitProducts(L) ||
-             distribute(L, Facts, WantsVectors, Kept);
+             distribute(L, Facts, WantsVectors, Kept) ||
+             makeFactors(L, Facts, Kept);
     });
   }
 
