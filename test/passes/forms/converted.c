@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 53
+// DONE: 55
 #include "forms.h"
 #define I for (int i = 0; i < M; i++)
 #define J for (int j = 0; j < N; j++)
@@ -83,6 +83,15 @@ __attribute__((annotate("nputeir:device=host"))) INT_FORM(on_the_host) {
   }
 }
 
+// Which is made in front of the nest.
+ROUNDED INT_FORM(of_two_elements) {
+  I J { // expected-remark {{mk,kn->mn}}
+    float s = 0;
+    L s += (float)(a - B[i * K + k]) * (float)b;
+    C[i * N + j] = (int)s;
+  }
+}
+
 // Near misses.
 INT_FORM(not_rounded) { // the NPU's floats have fewer digits
   I J {             // expected-remark {{FloatInputs}}
@@ -96,13 +105,6 @@ ROUNDED INT_FORM(in_order) {
   I J { // expected-remark {{NeedsReassoc}}
     float s = 0;
     L s += (float)a * (float)b;
-    C[i * N + j] = (int)s;
-  }
-}
-ROUNDED INT_FORM(of_two_elements) {
-  I J { // expected-remark {{kept}}
-    float s = 0;
-    L s += (float)(a - B[i * K + k]) * (float)b;
     C[i * N + j] = (int)s;
   }
 }

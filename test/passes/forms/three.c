@@ -2,7 +2,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 76
+// DONE: 86
 #include "forms.h"
 #define I for (int i = 0; i < M; i++)
 #define J for (int j = 0; j < N; j++)
@@ -91,7 +91,7 @@ INT_FORM(wide_between) { // a product of 32 bits wraps where one of 64 does not
         c[i * 8 + j] += (int)((unsigned)a[i * 7 + k] * (unsigned)b[k * 8 + j] * (unsigned)a[k]);
 }
 INT_FORM(written_out) { // two products of three factors
-  I J for (int k = 0; k + 1 < K; k += 2) // expected-remark {{ThreeFactors}}
+  I J for (int k = 0; k + 1 < K; k += 2) // expected-remark 2 {{k,km,nk->nm}}
     C[i * N + j] += A[i * K + k] * B[k * N + j] * A[k] +
                     A[i * K + k + 1] * B[(k + 1) * N + j] * A[k + 1];
 }
