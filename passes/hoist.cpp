@@ -301,8 +301,11 @@ bool Hoister::runsIf(const Instruction &I,
   const auto *L = dyn_cast<LoadInst>(&I);
   if (L && mayReadEarly(*L, front(), DT))
     return true;
-  SmallVector<Loop::Edge, 4> Exits = exitsBefore(I);
-  return Exits.size() <= ChecksMax &&
+  SmallVector<Loop::Edge, 4> Exits = exitsBefore(I), All;
+  if (Exits.empty())
+    return true;
+  Outer.getExitEdges(All);
+  return All.size() <= ChecksMax &&
          all_of(Exits,
                 [&](const Loop::Edge &E) { return passesIf(E, I, Counts); }) &&
          areKnown(Counts);
