@@ -94,8 +94,8 @@ constexpr const char *CpuAttribute = "nputeir-cpu";
 // packs panels of both inputs, and those of in1 where only it is packed, as
 // wide as a kernel or half as wide; what packs runs across panels; what writes
 // the start of a panel's sums; kernels of a packed product, by height; those of
-// vectors, of which the second multiplies one step, where there is one row and
-// where there are few columns.
+// vectors, of which the second multiplies one step, or several vectors, where
+// there is one row and where there are few columns.
 enum CpuPart {
   CpuStore,
   CpuPack0,
@@ -325,8 +325,9 @@ CpuPanel turnedPanel(CpuUnit &U, const CpuWork &W, bool Narrow);
 
 // ---- lower_cpu_vector.cpp ----
 CpuCode vectorCode(CpuUnit &U, const CpuWork &W);
-// The kernel of W.Vector, of several steps or of one; null: it has none.
-llvm::Function *vectorKernel(CpuUnit &U, const CpuWork &W, bool IsOne);
+// The kernel of W.Vector, of several steps or of one; by dot products, of one
+// vector or of several.  Null: it has none.
+llvm::Function *vectorKernel(CpuUnit &U, const CpuWork &W, bool IsOther);
 // Of a product of matrices: what it is with one row, and with few columns.
 CpuWork cpuOneRow(const CpuWork &W);
 CpuWork cpuFewColumns(const CpuWork &W);
@@ -340,7 +341,8 @@ llvm::Function *thinFunction(CpuUnit &U, const CpuWork &W);
 struct CpuThinStride {
   int Tensor;
   axis_role Vectors, Rows;
-  int Bytes; // 0: any one
+  int Bytes;     // 0: any one
+  int MostBytes; // of a step of all vectors that are gathered
 };
 CpuThinStride cpuRowStride(const CpuWork &W);
 CpuThinStride cpuColumnStride(const CpuWork &W);

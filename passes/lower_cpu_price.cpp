@@ -114,8 +114,9 @@ private:
       if (!S.Bytes)
         return Is;
       void *Stride = this->Of(axesOf(Of, AXIS_K)[0].Stride[S.Tensor]);
-      void *Gathers = teir_cpu_gathers(&M, extentOf(Of, S.Vectors),
-                                       extentOf(Of, S.Rows), S.Bytes);
+      void *Gathers =
+          teir_cpu_gathers(&M, extentOf(Of, S.Vectors), extentOf(Of, S.Rows),
+                           S.Bytes, S.MostBytes);
       void *Adjacent = apply(CPU_EQUAL, Stride, number(S.Bytes));
       return apply(CPU_BOTH, Is, apply(CPU_EITHER, Adjacent, Gathers));
     };

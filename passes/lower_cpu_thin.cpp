@@ -10,12 +10,14 @@ namespace nputeir {
 
 CpuThinStride cpuRowStride(const CpuWork &W) {
   return {IN0, AXIS_M, AXIS_N,
-          W.Row == CPU_VECTOR_DOT ? dtype_bytes(W.In[IN0]) : 0};
+          W.Row == CPU_VECTOR_DOT ? dtype_bytes(W.In[IN0]) : 0,
+          TEIR_CPU_GATHERED_ROWS};
 }
 
 CpuThinStride cpuColumnStride(const CpuWork &W) {
   return {IN1, AXIS_N, AXIS_M,
-          W.Column == CPU_VECTOR_DOT ? dtype_bytes(W.In[IN1]) : 0};
+          W.Column == CPU_VECTOR_DOT ? dtype_bytes(W.In[IN1]) : 0,
+          TEIR_CPU_GATHERED_COLUMNS};
 }
 
 CpuWork cpuOneRow(const CpuWork &W) {
@@ -74,8 +76,9 @@ private:
     Value *Stride = slot(record(AXIS_K) + 1 + S.Tensor);
     if (S.Bytes) {
       teir_cpu_math Math = cpuMath(C);
-      auto *Gathers = static_cast<Value *>(teir_cpu_gathers(
-          &Math, slot(record(S.Vectors)), slot(record(S.Rows)), S.Bytes));
+      auto *Gathers = static_cast<Value *>(
+          teir_cpu_gathers(&Math, slot(record(S.Vectors)), slot(record(S.Rows)),
+                           S.Bytes, S.MostBytes));
       Value *Adjacent = C.CreateICmpEQ(Stride, C.number(S.Bytes));
       Is = C.CreateAnd(Is, C.CreateOr(Adjacent, Gathers));
     }

@@ -2,9 +2,8 @@
 // memory: in0 is the vector, in1 the matrix, which is read once as it lies.
 //
 //   in1 adjacent along K   some of its rows times the vector, in vectors of
-//                          sums that are added up at the end; if there are a
-//                          few vectors, by each of them while the second cache
-//                          holds the rows
+//                          sums that are added up at the end; a few vectors
+//                          are multiplied together, which reads the rows once
 //   along the columns      some steps of K at once are added to all columns,
 //                          which stay in the first cache
 //
@@ -18,7 +17,7 @@ namespace nputeir {
 namespace {
 
 enum { StoredColumns = 256 };
-constexpr int Together = TEIR_CPU_TOGETHER;
+constexpr int Together = TEIR_CPU_TOGETHER, Few = TEIR_CPU_FEW_TOGETHER;
 
 // What both kernels need: vectors of elements, of the sums' type.
 class VectorKernel {
@@ -69,15 +68,21 @@ protected:
   }
 };
 
-// void (k, x, a, a_row, rows, y, y_step, add): y[i] = (or +=) row i of a times
-// x, both adjacent; fewer rows repeat the last one.
+// void (k, x, a, a_row, rows, y, y_row, add[, x_row, vectors]): y[i][j] = (or
+// +=) row i of a times row j of x, both adjacent, and y along j.  There is one
+// vector, or at most as many as the kernel has; what is missing to them and to
+// its rows repeats the last one.
 class DotKernel : VectorKernel {
-  teir_cpu_dot Dot; // of elements as 16-bit integers, if they fit
-  int Width;        // elements of K in a vector of sums
+  teir_cpu_dot Dot;  // of elements as 16-bit integers, if they fit
+  int Width;         // elements of K in a vector of sums
+  int Vectors, Rows; // at once
+  Type *Element;
 
 public:
-  DotKernel(CpuUnit &U, const CpuWork &W, bool Masks, Function &F)
-      : VectorKernel(U, W, Masks, F), Dot(teir_cpu_no_dot(W.Sum)) {
+  DotKernel(CpuUnit &U, const CpuWork &W, bool Masks, int Vectors, Function &F)
+      : VectorKernel(U, W, Masks, F), Dot(teir_cpu_no_dot(W.Sum)),
+        Vectors(Vectors), Rows(Vectors == 1 ? Together : U.Cpu.registers / 8),
+        Element(computedType(C.getContext(), W.Sum)) {
     auto IsShort = [](dtype T) {
       return T == DTYPE_I8 || T == DTYPE_U8 || T == DTYPE_I16;
     };
@@ -89,36 +94,83 @@ public:
   }
 
   void emit() {
-    Value *Last = C.plus(C.argument(4), -1);
-    SmallVector<Value *, 8> Row;
-    for (int I = 0; I < Together; I++) {
-      Value *At = C.least(C.number(I), Last);
-      Row.push_back(C.at(C.argument(2), C.times(At, C.argument(3))));
-    }
-    Type *Sum = shape(computedType(C.getContext(), W.Sum), Lanes);
-    store(totals(
-        sweep(C.argument(0), Width,
-              Code::Values(Together, Constant::getNullValue(Sum)),
-              [&](Value *I, int Count, Value *Mask, ArrayRef<Value *> Now) {
-                return step(Row, I, Count, Mask, Now);
-              })));
+    Code::Values X = {C.argument(1)};
+    if (Vectors > 1)
+      X = places(X[0], C.argument(8), C.argument(9), Vectors);
+    if (Vectors == 1)
+      block(X, C.argument(2), C.argument(4), C.argument(5));
+    else
+      C.repeat(C.number(0), C.argument(4), C.number(Rows), {},
+               [&](Value *I, ArrayRef<Value *>) -> Code::Values {
+                 block(X, C.at(C.argument(2), C.times(I, C.argument(3))),
+                       C.CreateSub(C.argument(4), I),
+                       C.at(C.argument(5), C.times(I, C.argument(6))));
+                 return {};
+               });
     C.CreateRetVoid();
   }
 
 private:
-  Code::Values step(ArrayRef<Value *> Row, Value *I, int Count, Value *Mask,
-                    ArrayRef<Value *> Now) {
+  // Of rows from A on, of which there are Count.
+  void block(ArrayRef<Value *> X, Value *A, Value *Count, Value *Y) {
+    Code::Values Sums = totals(steps(X, places(A, C.argument(3), Count, Rows)));
+    if (Masks && Vectors == Few)
+      storeTogether(Sums, places(Y, C.argument(6), Count, Rows));
+    else
+      storeEach(Sums, A, Y, C.least(Count, C.number(Rows)));
+  }
+
+  // Of Most rows, of which there are Count.
+  Code::Values places(Value *First, Value *Apart, Value *Count, int Most) {
+    Code::Values At = {First};
+    for (int I = 1; I < Most; I++)
+      At.push_back(
+          C.at(First, C.times(C.least(C.number(I), C.plus(Count, -1)), Apart)));
+    return At;
+  }
+
+  // The sums of each row of A with each of X, over all of K, or all whole
+  // vectors without masks.  For a few vectors the last step has no code of its
+  // own.
+  Code::Values steps(ArrayRef<Value *> X, ArrayRef<Value *> A) {
+    Value *K = C.argument(0);
+    Code::Values First((size_t)(Rows * Vectors),
+                       Constant::getNullValue(shape(Element, Lanes)));
+    if (!Masks || Vectors == 1)
+      return sweep(
+          K, Width, First,
+          [&](Value *P, int Count, Value *Mask, ArrayRef<Value *> Now) {
+            return step(X, A, P, Count, Mask, Now);
+          });
+    return C.repeat(
+        C.number(0), K, C.number(Width), First,
+        [&](Value *P, ArrayRef<Value *> Now) {
+          Value *Left = C.least(C.CreateSub(K, P), C.number(Width));
+          return step(X, A, P, Width,
+                      C.firstLanes((unsigned)Width, dtype_bytes(W.Sum), Left),
+                      Now);
+        });
+  }
+
+  // Of Count elements from P on.
+  Code::Values step(ArrayRef<Value *> X, ArrayRef<Value *> A, Value *P,
+                    int Count, Value *Mask, ArrayRef<Value *> Now) {
     bool Groups = Dot.op != CPU_OP_NONE && Count > 1;
     dtype As = Groups ? Dot.packed[0] : W.Sum;
-    Value *X =
-        load(W.In[IN0], C.at(C.argument(1), C.times(I, dtype_bytes(W.In[IN0]))),
-             Count, Mask, As);
-    Value *At = C.times(I, dtype_bytes(W.In[IN1]));
-    Code::Values Next;
-    for (size_t R = 0; R < Row.size(); R++) {
-      Value *Y = load(W.In[IN1], C.at(Row[R], At), Count, Mask, As);
-      Next.push_back(Groups ? dotAdd(C, U.Cpu, Dot, X, Y, Now[R])
-                            : multiplyAdd(C, U.Cpu, Y, X, Now[R]));
+    auto Load = [&](int T, Value *Place) {
+      return load(W.In[T], C.at(Place, C.times(P, dtype_bytes(W.In[T]))), Count,
+                  Mask, As);
+    };
+    Code::Values Of, Next;
+    for (Value *Place : X)
+      Of.push_back(Load(IN0, Place));
+    for (Value *Place : A) {
+      Value *Y = Load(IN1, Place);
+      for (Value *V : Of) {
+        Value *Sum = Now[Next.size()];
+        Next.push_back(Groups ? dotAdd(C, U.Cpu, Dot, V, Y, Sum)
+                              : multiplyAdd(C, U.Cpu, Y, V, Sum));
+      }
     }
     return Next;
   }
@@ -132,7 +184,7 @@ private:
   // each 16 bytes of two vectors beside each other, then over these.
   Code::Values totals(Code::Values V) {
     int Block = 16 / dtype_bytes(W.Sum);
-    assert(Together % Block == 0 && Lanes % Block == 0);
+    assert(Lanes % Block == 0);
     for (int N = Block; N > 1; N /= 2) {
       Code::Values Halved;
       for (size_t I = 0; I < V.size(); I += 2)
@@ -163,30 +215,66 @@ private:
     return C.CreateShuffleVector(V, At);
   }
 
-  // Row by row, with what is left of K where it could not be masked.
-  void store(const Code::Values &Totals) {
-    Value *K = C.argument(0);
-    Type *Element = computedType(C.getContext(), W.Sum);
-    int Bytes = dtype_bytes(W.Sum);
-    Value *Frame = C.frame(Element, Together, 16);
-    for (size_t I = 0; I < Totals.size(); I++)
-      C.put(Totals[I], C.at(Frame, 16 * (int64_t)I));
-    C.loop(C.number(0), C.argument(4), C.number(1), [&](Value *I) {
-      Code::Values Sum = {C.get(Element, C.at(Frame, C.times(I, Bytes)))};
-      Value *Row = C.at(C.argument(2), C.times(I, C.argument(3)));
-      if (!Masks)
-        Sum = C.carry(C.CreateAnd(K, C.number(-Width)), K, C.number(1), Sum,
-                      [&](Value *P, ArrayRef<Value *> Now) {
-                        return step({Row}, P, 1, nullptr, Now);
-                      });
-      Value *Place = C.at(C.argument(5), C.times(I, C.argument(6)));
-      Value *Adds = C.CreateICmpNE(C.argument(7), C.number(0));
-      C.put(C.choose(Adds, Sum,
-                     [&]() -> Code::Values {
-                       return {sum(C.get(Element, Place), Sum[0])};
-                     })[0],
-            Place);
+  // The sums of each row with all vectors; a row that is there several times
+  // has the same each time.
+  void storeTogether(Code::Values Sums, const Code::Values &Rows) {
+    if (Sums.size() > Rows.size()) { // of doubles: two are a row's
+      for (size_t I = 0; I < Rows.size(); I++)
+        Sums[I] = C.CreateShuffleVector(Sums[2 * I], Sums[2 * I + 1],
+                                        ArrayRef<int>{0, 1, 2, 3});
+      Sums.resize(Rows.size());
+    }
+    Value *Mask =
+        C.firstLanes((unsigned)Vectors, dtype_bytes(W.Sum), C.argument(9));
+    Code::Values Now = added(Sums, Rows, Mask);
+    for (size_t I = 0; I < Rows.size(); I++)
+      C.put(Now[I], Rows[I], Mask);
+  }
+
+  Code::Values added(const Code::Values &Sums, const Code::Values &Places,
+                     Value *Mask) {
+    return C.choose(C.CreateICmpNE(C.argument(7), C.number(0)), Sums, [&] {
+      Code::Values Now;
+      for (size_t I = 0; I < Sums.size(); I++)
+        Now.push_back(sum(C.get(Sums[I]->getType(), Places[I], Mask), Sums[I]));
+      return Now;
     });
+  }
+
+  // One by one, with what is left of K where it could not be masked.
+  void storeEach(const Code::Values &Sums, Value *A, Value *Y, Value *Count) {
+    int64_t Bytes = dtype_bytes(W.Sum);
+    Value *Frame = C.frame(Element, (uint64_t)(Rows * Vectors), 32);
+    for (size_t I = 0; I < Sums.size(); I++)
+      C.put(Sums[I], C.at(Frame, (int64_t)I * Rows * Vectors /
+                                     (int64_t)Sums.size() * Bytes));
+    C.loop(C.number(0), Count, C.number(1), [&](Value *I) {
+      auto Store = [&](Value *J) {
+        Value *At = C.plus(C.times(I, Vectors), J);
+        Value *Sum = C.get(Element, C.at(Frame, C.times(At, Bytes)));
+        if (!Masks)
+          Sum = further(I, J, A, Sum);
+        Value *Place =
+            C.at(C.at(Y, C.times(I, C.argument(6))), C.times(J, Bytes));
+        C.put(added({Sum}, {Place}, nullptr)[0], Place);
+      };
+      if (Vectors == 1)
+        Store(C.number(0));
+      else
+        C.loop(C.number(0), C.argument(9), C.number(1), Store);
+    });
+  }
+
+  Value *further(Value *I, Value *J, Value *A, Value *Sum) {
+    Value *K = C.argument(0);
+    Value *X = C.argument(1);
+    if (Vectors > 1)
+      X = C.at(X, C.times(J, C.argument(8)));
+    Value *Row = C.at(A, C.times(I, C.argument(3)));
+    return C.carry(C.CreateAnd(K, C.number(-Width)), K, C.number(1), {Sum},
+                   [&](Value *P, ArrayRef<Value *> Now) {
+                     return step({X}, {Row}, P, 1, nullptr, Now);
+                   })[0];
   }
 };
 
@@ -239,8 +327,16 @@ bool mayGather(const CpuWork &W) {
   return W.Vector == CPU_VECTOR_ADD && W.Column == CPU_VECTOR_ADD;
 }
 
-const char *kernelArguments(const CpuWork &W) {
-  return W.Vector == CPU_VECTOR_DOT ? "ippiipii" : "ipipip";
+// May there be a few vectors, which are multiplied together?
+bool mayBeFew(const CpuWork &W) {
+  return W.Vector == CPU_VECTOR_DOT && !W.Tail &&
+         (W.Row != CPU_VECTOR_NO || W.Column != CPU_VECTOR_NO);
+}
+
+const char *kernelArguments(const CpuWork &W, bool IsOther) {
+  return W.Vector != CPU_VECTOR_DOT ? "ipipip"
+         : IsOther                  ? "ippiipiiii"
+                                    : "ippiipii";
 }
 
 class VectorDriver {
@@ -285,7 +381,7 @@ public:
                     C.number(1), Row, RowRun});
     }
     if (W.Vector == CPU_VECTOR_DOT && !W.Tail) {
-      Value *N = Extent[AXIS_N], *Some = someRows();
+      Value *N = Extent[AXIS_N], *Some = rowsAtOnce();
       C.loop(C.number(0), N, Some,
              [&](Value *J) { batches(J, C.least(C.CreateSub(N, J), Some)); });
     } else {
@@ -302,7 +398,7 @@ private:
   // Of in1, in all batches: few where a row goes on in the next batch, as it
   // does where sums are of groups of a row's elements, so that it is read as it
   // lies.
-  Value *someRows() {
+  Value *rowsAtOnce() {
     auto Way = [&](axis_role R) {
       Value *S = stride(R, IN1);
       return C.CreateBinaryIntrinsic(Intrinsic::umin, S, C.CreateNeg(S));
@@ -409,16 +505,71 @@ private:
           C.CreateZExt(C.CreateICmpSGT(P, C.number(0)), C.getInt64Ty());
       Value *Adding = C.CreateOr(Add, Further);
       Value *From = C.at(A, C.times(P, dtype_bytes(W.In[IN1])));
-      C.loop(C.number(0), Count, C.number(Together), [&](Value *I) {
-        C.loop(C.number(0), Extent[AXIS_M], C.number(1), [&](Value *V) {
-          Value *Y =
-              C.at(C.at(To, C.times(I, Step)), C.times(V, stride(AXIS_M, OUT)));
-          callKernel(false, {Some, C.at(X, C.times(V, Next)),
-                             C.at(From, C.times(I, stride(AXIS_N, IN1))),
-                             stride(AXIS_N, IN1),
-                             C.least(C.CreateSub(Count, I), C.number(Together)),
-                             Y, Step, Adding});
-        });
+      DotBlock B = {Some, X, Next, From, To, Step, Adding};
+      if (!mayBeFew(W)) {
+        one(B, C.number(0), Count);
+        return;
+      }
+      Value *M = Extent[AXIS_M];
+      if (W.Column == CPU_VECTOR_NO) {
+        C.when(
+            C.CreateICmpSGT(M, C.number(Few / 2)), [&] { fewRows(B, Count); },
+            [&] { one(B, C.number(0), Count); });
+        return;
+      }
+      // One or two that are left are multiplied one by one.
+      Value *Whole = C.CreateAnd(C.plus(M, Few / 2 - 1), C.number(-Few));
+      C.when(C.CreateICmpSGT(Whole, C.number(0)),
+             [&] { fewColumns(B, Whole, Count); });
+      one(B, Whole, Count);
+    });
+  }
+
+  // Steps of vectors (x, so far apart) and of rows of in1, and where sums go.
+  struct DotBlock {
+    Value *Steps, *X, *Next, *From, *To, *Step, *Add;
+  };
+
+  Value *least(Value *Count, Value *I, int Most) {
+    return C.least(C.CreateSub(Count, I), C.number(Most));
+  }
+
+  // Some rows at a time, by one vector after the other from First on.
+  void one(const DotBlock &B, Value *First, Value *Count) {
+    Value *Row = stride(AXIS_N, IN1);
+    C.loop(C.number(0), Count, C.number(Together), [&](Value *I) {
+      C.loop(First, Extent[AXIS_M], C.number(1), [&](Value *V) {
+        Value *Y = C.at(C.at(B.To, C.times(I, B.Step)),
+                        C.times(V, stride(AXIS_M, OUT)));
+        callKernel(false, {B.Steps, C.at(B.X, C.times(V, B.Next)),
+                           C.at(B.From, C.times(I, Row)), Row,
+                           least(Count, I, Together), Y, B.Step, B.Add});
+      });
+    });
+  }
+
+  // The kernel writes what is adjacent in the result together.  That is a
+  // vector's sums here: its vectors are rows of in1.
+  void fewRows(const DotBlock &B, Value *Count) {
+    Value *Row = stride(AXIS_N, IN1);
+    C.loop(C.number(0), Count, C.number(Few), [&](Value *I) {
+      callKernel(true, {B.Steps, C.at(B.From, C.times(I, Row)), B.X, B.Next,
+                        Extent[AXIS_M], C.at(B.To, C.times(I, B.Step)),
+                        stride(AXIS_M, OUT), B.Add, Row, least(Count, I, Few)});
+    });
+  }
+
+  // Here it is a row's sums with all vectors.
+  void fewColumns(const DotBlock &B, Value *Whole, Value *Count) {
+    Value *M = Extent[AXIS_M], *Row = stride(AXIS_N, IN1);
+    C.loop(C.number(0), Count, C.number(Together), [&](Value *I) {
+      C.loop(C.number(0), Whole, C.number(Few), [&](Value *V) {
+        Value *Y = C.at(C.at(B.To, C.times(I, B.Step)),
+                        C.times(V, stride(AXIS_M, OUT)));
+        callKernel(true, {B.Steps, C.at(B.X, C.times(V, B.Next)),
+                          C.at(B.From, C.times(I, Row)), Row,
+                          least(Count, I, Together), Y, B.Step, B.Add, B.Next,
+                          least(M, V, Few)});
       });
     });
   }
@@ -476,10 +627,10 @@ private:
 
   // One of the table: products that turn out to be of a vector have it there
   // for each of their two forms.
-  void callKernel(bool IsOne, ArrayRef<Value *> Arguments) {
+  void callKernel(bool IsOther, ArrayRef<Value *> Arguments) {
     callPart(C, C.getPointer(C.argument(0), cpuPartsSlot(Tensors)),
-             (W.Column != CPU_VECTOR_NO ? CpuColumn : CpuVector) + IsOne,
-             U.type(C.getVoidTy(), kernelArguments(W)), Arguments);
+             (W.Column != CPU_VECTOR_NO ? CpuColumn : CpuVector) + IsOther,
+             U.type(C.getVoidTy(), kernelArguments(W, IsOther)), Arguments);
   }
 
   void store(Value *J, Value *Count) {
@@ -502,21 +653,24 @@ private:
 
 } // namespace
 
-Function *vectorKernel(CpuUnit &U, const CpuWork &W, bool IsOne) {
-  bool IsDot = W.Vector == CPU_VECTOR_DOT, IsNew;
-  if (W.Vector == CPU_VECTOR_NO || (IsDot && IsOne))
+Function *vectorKernel(CpuUnit &U, const CpuWork &Of, bool IsOther) {
+  bool IsDot = Of.Vector == CPU_VECTOR_DOT, IsNew;
+  if (Of.Vector == CPU_VECTOR_NO || (IsDot && IsOther && !mayBeFew(Of)))
     return nullptr;
-  int Steps = IsDot ? 0 : IsOne ? 1 : Together;
-  Function *F =
-      U.function(Twine("vector.") + (IsDot ? "dot" : "add") + Twine(Steps) +
-                     "." + dtype_name(W.In[0]) + "." + dtype_name(W.In[1]) +
-                     "." + dtype_name(W.Sum),
-                 Type::getVoidTy(U.context()), kernelArguments(W), IsNew);
+  CpuWork W = Of;
+  if (IsDot && IsOther && W.Column == CPU_VECTOR_NO)
+    std::swap(W.In[IN0], W.In[IN1]); // a few rows are what it has rows for
+  int Steps = IsDot ? 0 : IsOther ? 1 : Together;
+  const char *Kind = !IsDot ? "add" : IsOther ? "dots" : "dot";
+  Function *F = U.function(
+      Twine("vector.") + Kind + Twine(Steps) + "." + dtype_name(W.In[0]) + "." +
+          dtype_name(W.In[1]) + "." + dtype_name(W.Sum),
+      Type::getVoidTy(U.context()), kernelArguments(W, IsOther), IsNew);
   bool Masks = teir_cpu_has_masks(&U.Cpu, W.Sum) &&
                teir_cpu_has_masks(&U.Cpu, W.In[IN0]) &&
                teir_cpu_has_masks(&U.Cpu, W.In[IN1]);
   if (IsNew && IsDot)
-    DotKernel(U, W, Masks, *F).emit();
+    DotKernel(U, W, Masks, IsOther ? Few : 1, *F).emit();
   else if (IsNew)
     AddKernel(U, W, Masks, Steps, *F).emit();
   return F;

@@ -246,10 +246,14 @@ static enum teir_cpu_vector choose_thin(const struct teir_cpu_form *f,
                                     : CPU_VECTOR_NO;
 }
 
-/* Few vectors, of so many steps that these are not mostly overhead; or one. */
-static void *few(math *m, void *vectors, int64_t most, void *steps) {
-  enum { LEAST_STEPS = 16 }; /* for each */
-  void *least = apply(m, CPU_TIMES, vectors, number(m, LEAST_STEPS));
+enum { EACH_STEPS = 16, DOT_STEPS = 64 };
+
+/* Few vectors, of so many steps that these are not mostly overhead, for each or
+ * for all; or one. */
+static void *few(math *m, void *vectors, int64_t most, void *steps, bool all) {
+  void *least = apply(m, CPU_TIMES, vectors, number(m, EACH_STEPS));
+  if (all)
+    least = apply(m, CPU_LEAST, least, number(m, DOT_STEPS));
   void *is = apply(m, CPU_BOTH, at_most(m, vectors, most),
                    apply(m, CPU_AT_MOST, least, steps));
   return apply(m, CPU_EITHER, at_most(m, vectors, 1), is);
@@ -259,7 +263,8 @@ static void *few(math *m, void *vectors, int64_t most, void *steps) {
 void *teir_cpu_has_few_rows(math *m, const struct teir_cpu_size *s,
                             enum teir_cpu_vector row) {
   bool packs = row == CPU_VECTOR_DOT && !s->finishes;
-  return packs ? few(m, s->m, TEIR_CPU_FEW_ROWS, s->k) : at_most(m, s->m, 1);
+  return packs ? few(m, s->m, TEIR_CPU_FEW_ROWS, s->k, true)
+               : at_most(m, s->m, 1);
 }
 
 /* Of few columns a vector has lanes that nobody needs.  But where in0 lies
@@ -268,18 +273,21 @@ void *teir_cpu_has_few_rows(math *m, const struct teir_cpu_size *s,
 void *teir_cpu_has_few_columns(math *m, const struct teir_cpu_size *s,
                                enum teir_cpu_vector column) {
   enum { MOST = TEIR_CPU_FEW_COLUMNS, LONG = 1024 };
-  void *is = few(m, s->n, MOST, s->k);
+  bool wide = dtype_bytes(s->dot.packed[IN0]) == 8; /* a vector has half */
+  bool added = column != CPU_VECTOR_DOT || wide;
+  void *is = few(m, s->n, MOST, s->k, !added);
   if (column == CPU_VECTOR_DOT)
     return is;
-  void *pays = apply(m, CPU_EITHER, few(m, s->n, MOST / 2, s->m),
+  void *pays = apply(m, CPU_EITHER, few(m, s->n, MOST / 2, s->m, false),
                      apply(m, CPU_AT_MOST, number(m, LONG), s->m));
   return apply(m, CPU_BOTH, is, pays);
 }
 
-void *teir_cpu_gathers(math *m, void *vectors, void *rows, int bytes) {
-  enum { LEAST_ROWS = 8, MOST_BYTES = 16 }; /* for each; of a step of all */
+void *teir_cpu_gathers(math *m, void *vectors, void *rows, int bytes,
+                       int most_bytes) {
+  enum { LEAST_ROWS = 8 }; /* for each */
   void *least = apply(m, CPU_TIMES, vectors, number(m, LEAST_ROWS));
-  return apply(m, CPU_BOTH, at_most(m, vectors, MOST_BYTES / bytes),
+  return apply(m, CPU_BOTH, at_most(m, vectors, most_bytes / bytes),
                apply(m, CPU_AT_MOST, least, rows));
 }
 

@@ -260,7 +260,12 @@ static void *price_vector(math *m, const struct code *c,
   int64_t call = (dot ? 45 : 25) * CYCLE, step = (dot ? 7 : 5) * CYCLE;
   void *together = divide_up(m, dot ? c->s->n : c->s->k, TEIR_CPU_TOGETHER);
   void *along = divide_up(m, dot ? c->s->k : c->s->n, c->b->lanes);
-  return times(m, c->s->m, times(m, together, line(m, call, step, along)));
+  void *vectors = c->s->m;
+  if (dot) /* a few vectors at once take the time of two */
+    vectors = apply(
+        m, CPU_LEAST, vectors,
+        times(m, divide_up(m, vectors, TEIR_CPU_FEW_TOGETHER), number(m, 2)));
+  return times(m, vectors, times(m, together, line(m, call, step, along)));
 }
 
 /* As of a matrix and a vector where it has one row, or few columns. */

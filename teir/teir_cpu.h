@@ -266,9 +266,10 @@ void *teir_cpu_has_few_columns(const struct teir_cpu_math *,
                                enum teir_cpu_vector);
 /* Are there so many rows, or columns, that dot products with each of so many
  * vectors are worth gathering these where their elements, of so many bytes, are
- * not adjacent? */
+ * not adjacent?  A step of all has so many bytes at most. */
+enum { TEIR_CPU_GATHERED_ROWS = 16, TEIR_CPU_GATHERED_COLUMNS = 32 };
 void *teir_cpu_gathers(const struct teir_cpu_math *, void *vectors, void *rows,
-                       int bytes);
+                       int bytes, int most_bytes);
 /* Those, and that it has the strides that the code for such needs; NULL where
  * the ways have none. */
 struct teir_cpu_thin {
@@ -285,13 +286,14 @@ void *teir_cpu_pays(const struct teir_cpu *, const struct teir_cpu_math *,
 /* Multiplications of a product for each thread that computes a part of it. */
 enum { TEIR_CPU_THREAD_MACS = 4 << 20 };
 
-/* Of a product of a matrix and a vector: rows, or steps, at once; columns that
- * stay in the first cache, or in a buffer. */
+/* Of a product of a matrix and a vector: rows, or steps, at once; vectors, of a
+ * few; columns that stay in the first cache, or in a buffer. */
 enum {
   TEIR_CPU_TOGETHER = 8,
+  TEIR_CPU_FEW_TOGETHER = 4,
   TEIR_CPU_BUFFER_COLUMNS = 1024,
   TEIR_CPU_FEW_COLUMNS = 8,
-  TEIR_CPU_FEW_ROWS = 3,
+  TEIR_CPU_FEW_ROWS = 8,
   TEIR_CPU_RESULT_BYTES = 16 << 10
 };
 

@@ -348,8 +348,8 @@ static void check_few(void) {
     int64_t m, n, k;
     bool dot, add;
   } columns[] = {{100, 1, 1, true, true},     {100, 1, 500, true, true},
-                 {100, 8, 500, true, false},  {100, 8, 128, true, false},
-                 {100, 8, 127, false, false}, {1024, 8, 500, true, true},
+                 {100, 8, 500, true, false},  {100, 8, 63, false, false},
+                 {100, 8, 64, true, false},   {1024, 8, 500, true, true},
                  {100, 9, 500, false, false}, {100, 4, 64, true, true},
                  {63, 4, 64, true, false},    {100, 2, 31, false, false}};
   for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
@@ -357,10 +357,10 @@ static void check_few(void) {
     CHECK(is_few(false, m, n, k, false, CPU_VECTOR_DOT) == columns[i].dot);
     CHECK(is_few(false, m, n, k, false, CPU_VECTOR_ADD) == columns[i].add);
   }
-  CHECK(is_few(true, 3, 100, 48, false, CPU_VECTOR_DOT));
-  CHECK(!is_few(true, 3, 100, 47, false, CPU_VECTOR_DOT));
-  CHECK(!is_few(true, 3, 100, 48, true, CPU_VECTOR_DOT));
-  CHECK(!is_few(true, 4, 100, 500, false, CPU_VECTOR_DOT));
+  CHECK(is_few(true, 8, 100, 64, false, CPU_VECTOR_DOT));
+  CHECK(!is_few(true, 8, 100, 63, false, CPU_VECTOR_DOT));
+  CHECK(!is_few(true, 8, 100, 64, true, CPU_VECTOR_DOT));
+  CHECK(!is_few(true, 9, 100, 500, false, CPU_VECTOR_DOT));
   CHECK(!is_few(true, 2, 100, 500, false, CPU_VECTOR_ADD));
   CHECK(is_few(true, 1, 100, 1, true, CPU_VECTOR_ADD));
 }
@@ -369,16 +369,18 @@ static void check_few(void) {
 static void check_gathers(void) {
   static const struct {
     int64_t vectors, rows;
-    int bytes;
+    int bytes, most_bytes;
     bool pays;
-  } cases[] = {{2, 16, 4, true},  {2, 15, 4, false},  {5, 100, 4, false},
-               {2, 100, 8, true}, {3, 100, 8, false}, {8, 64, 1, true}};
+  } cases[] = {{2, 16, 4, 16, true},   {2, 15, 4, 16, false},
+               {5, 100, 4, 16, false}, {5, 100, 4, 32, true},
+               {2, 100, 8, 16, true},  {3, 100, 8, 16, false},
+               {8, 64, 1, 16, true}};
   struct arena *a = arena_open();
   struct teir_cpu_math math = teir_cpu_known(a);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    void *pays =
-        teir_cpu_gathers(&math, math.number(a, cases[i].vectors),
-                         math.number(a, cases[i].rows), cases[i].bytes);
+    void *pays = teir_cpu_gathers(&math, math.number(a, cases[i].vectors),
+                                  math.number(a, cases[i].rows), cases[i].bytes,
+                                  cases[i].most_bytes);
     CHECK(*(const int64_t *)pays == cases[i].pays);
   }
   arena_close(a);
