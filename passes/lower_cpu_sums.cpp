@@ -200,7 +200,8 @@ private:
     return X;
   }
 
-  // Those of an input's elements along K, as a product with ones.
+  // Those of an input's elements along K, as a product with ones: these are its
+  // only row, of which kernels multiply fewer at least than of columns.
   void sum(const Function &Like, int T, const Buffer &To, const Buffer &Ones) {
     int Other = IN0 + IN1 - T;
     contraction S = C;
@@ -208,9 +209,9 @@ private:
     S.tail = nullptr;
     S.extra_count = S.axis_count = S.limit_count = 0;
     S.accumulate = false;
+    S.type[IN0] = dtype_bytes(C.type[Other]) == 1 ? C.type[Other] : DTYPE_I8;
+    S.type[IN1] = C.type[T];
     S.type[OUT] = C.acc;
-    if (dtype_bytes(S.type[Other]) != 1)
-      S.type[Other] = DTYPE_I8;
     SmallVector<const affine_guard *, 8> Limits = limitsOf(C, T);
     S.limit = array<affine_guard>((int)Limits.size());
     for (const affine_guard *L : Limits) {
@@ -220,17 +221,20 @@ private:
     S.axis = array<contraction_axis>(C.axis_count);
     for (int I = 0; I < C.axis_count; I++) {
       contraction_axis X = C.axis[I];
-      if (X.role == (T == IN0 ? AXIS_N : AXIS_M))
+      axis_role Columns = T == IN0 ? AXIS_M : AXIS_N;
+      if (X.role == Columns)
+        X.role = AXIS_N;
+      else if (X.role != AXIS_C && X.role != AXIS_K)
         continue;
-      X.stride_bytes[Other] = Ones.Stride[I];
+      X.stride_bytes[IN1] = X.stride_bytes[T];
+      X.stride_bytes[IN0] = Ones.Stride[I];
       X.stride_bytes[OUT] = To.Stride[I];
       for (size_t L = 0; L < Limits.size(); L++)
         S.limit[L].step[S.axis_count] = Limits[L]->step[I];
       S.axis[S.axis_count++] = X;
     }
     CpuOperands X = {{}, [this](value V) { return number(V); }};
-    X.Tensor = {Given.Tensor[IN0], Given.Tensor[IN1], at(To)};
-    X.Tensor[(size_t)Other] = at(Ones);
+    X.Tensor = {at(Ones), Given.Tensor[(size_t)T], at(To)};
     int Fills[2] = {-1, -1};
     enum { NumbersMax = 3 };
     S.extra = array<contraction_extra>(NumbersMax);
@@ -251,7 +255,7 @@ private:
                     Operand(B.times(B.times(Added[IN0], Added[IN1]), steps())),
                     Tail, nullptr);
     if (Fill[T])
-      Fills[T] = Number(C.type[T], Fill[T]);
+      Fills[IN1] = Number(C.type[T], Fill[T]);
     if (S.extra_count)
       S.tail = Tail;
     Value *Place = cpuFillSlots(B, S, X).Place;
