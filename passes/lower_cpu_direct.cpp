@@ -428,12 +428,8 @@ private:
   }
 
   teir_cpu_size size() {
-    return {Extent[AXIS_M],
-            Extent[AXIS_N],
-            Extent[AXIS_K],
-            teir_cpu_choose_dot(&U.Cpu, W.In[IN0], W.In[IN1], W.Sum),
-            W.Turned,
-            W.Tail != nullptr};
+    return {Extent[AXIS_M], Extent[AXIS_N], Extent[AXIS_K],
+            dotOf(U, W),    W.Turned,       W.Tail != nullptr};
   }
 
   Value *atLeast(Value *X, int64_t N) {
