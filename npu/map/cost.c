@@ -201,8 +201,7 @@ static double rounds_cycles(const struct array *s, const struct map_blocking *b,
   return first + (rounds_m - 1) * others;
 }
 
-/* Channels on which a column's blocks of out may leave. */
-static int most_ways(const struct array *s) {
+int array_most_ways(const struct array *s) {
   return s->grid.rows == 1 ? 1 : WAYS_OUT;
 }
 
@@ -419,7 +418,7 @@ static bool is_called(const struct device *dev, const struct map_blocking *b,
 double array_round_cycles(const struct device *dev,
                           const struct teir_problem *p, const struct array *s,
                           const struct map_blocking *b,
-                          const struct map_core *at, double *ends) {
+                          const struct map_core *at, int ways, double *ends) {
   struct map_block_bytes bytes = map_block_bytes(p, b);
   double in0 = bytes.in0, in1 = bytes.in1, sums = bytes.sums, out = bytes.out,
          stream = map_stream_bytes(dev), port = map_port_bytes(dev),
@@ -450,7 +449,7 @@ double array_round_cycles(const struct device *dev,
   if (map_finishes(p) && !at->staged)
     finish += b->group_m * (sums + out) / port;
   double drain = b->group_m * own_out_bytes(s, b) * s->grid.rows /
-                 (most_ways(s) * way_bytes(s, b, OUT));
+                 (ways * way_bytes(s, b, OUT));
   if (p->finish.bias) { /* loads and moves, and the block that brings it */
     finish += b->group_m * sums / port;
     loads += in1 / stream;
@@ -545,13 +544,13 @@ static int blocked_ways(const struct array *s, const struct map_blocking *b,
 static double short_of_buffers(const struct array *s,
                                const struct map_blocking *b,
                                const struct map_core *core,
-                               const struct map_panel *panel) {
+                               const struct map_panel *panel, int ways) {
   double wait = 0;
   if (panel->out < b->group_m) { /* the first blocks are on the way to DRAM */
     double own = own_out_bytes(s, b) * s->grid.rows, memory = 0;
     if (s->at->preset)
       memory = transfer_cycles(s->at->preset, own * s->grid.columns, HUGE_VAL);
-    wait = own / (most_ways(s) * way_bytes(s, b, OUT));
+    wait = own / (ways * way_bytes(s, b, OUT));
     wait = wait > memory ? wait : memory;
   }
   /* a mem tile is full of the last group while the first block would leave */
@@ -598,9 +597,6 @@ static double later_pushes(const struct array *s, const struct map_panel *panel,
 double array_launch_cycles(const struct array *s, const struct map_blocking *b,
                            const struct map_core *core,
                            const struct map_panel *panel) {
-  double ends,
-      round = array_round_cycles(s->at->device, s->problem, s, b, core, &ends) +
-              short_of_buffers(s, b, core, panel);
   /* the products of a batch are such rounds, too */
   struct map_blocking all = *b;
   all.rounds_m *= (int)s->problem->extent[AXIS_C];
@@ -611,6 +607,9 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
     array_walks(s, b, panel, &walks);
   if (!count_phases(s, b, &walks, panel, count, &x))
     return HUGE_VAL;
+  double ends, round = array_round_cycles(s->at->device, s->problem, s, b, core,
+                                          x.ways, &ends) +
+                       short_of_buffers(s, b, core, panel, x.ways);
   const struct traffic traffic = round_traffic(s, &all, &walks, panel);
   double rounds = rounds_cycles(s, &all, &traffic, panel, round),
          pushes = later_pushes(s, panel, &x, (double)count);
@@ -622,8 +621,7 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
   x.rounds = (double)count / x.count * round;
   ends += late_cycles(s, (double)count * round, x.memory) +
           panel_wait(s, b, panel, traffic.in0);
-  double drain = x.last / most_ways(s),
-         last_out = moving(&traffic, 0, traffic.out);
+  double drain = x.last / x.ways, last_out = moving(&traffic, 0, traffic.out);
   if (last_out > drain) /* all columns' last blocks, at once */
     ends += last_out - drain;
   double cycles =
@@ -641,7 +639,8 @@ double array_apart_cycles(const struct array *s, const struct map_blocking *b,
   double in0 = bytes.in0, in1 = bytes.in1, out = bytes.out,
          products = (double)p->extent[AXIS_C],
          turns = products / map_grid_products(&s->grid), ends;
-  double round = array_round_cycles(s->at->device, p, s, b, at, &ends);
+  double round =
+      array_round_cycles(s->at->device, p, s, b, at, WAYS_OUT, &ends);
   double shim = s->grid.rows * max3(in0, in1, out / WAYS_OUT) / stream_of(s),
          core = max3(round, (in0 + in1) / stream_of(s), out / stream_of(s));
   double turn = shim > core ? shim : core;
