@@ -89,9 +89,10 @@ static double price_tried(struct array *s, const struct teir_blocks *x,
   if (!array_cut_k(s, b) || !array_fits(dev, s->problem, b, &core))
     return HUGE_VAL;
   assert(b->rounds_m >= 1 && b->rounds_n >= 1 && b->steps_k >= 1);
-  double ends, round = array_round_cycles(dev, s->problem, s, b, &core,
-                                          array_most_ways(s), &ends);
-  double least = ends + (double)b->rounds_m * b->rounds_n * round;
+  double round = array_round_cycles(dev, s->problem, s, b, &core,
+                                    array_most_ways(s)),
+         least = array_ends_cycles(s, b) +
+                 (double)b->rounds_m * b->rounds_n * round;
   if (least >= (best < s->most ? best : s->most) * doubtful ||
       !map_mem_panel(dev, s->problem, b, &panel))
     return HUGE_VAL;

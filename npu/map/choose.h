@@ -94,11 +94,14 @@ int64_t array_most_k(const struct device *, const struct teir_problem *,
 double array_least_cycles(const struct array *, const struct teir_blocks *);
 /* Channels on which a column's blocks of out may leave. */
 int array_most_ways(const struct array *);
-/* Cycles of a round when device memory costs nothing, and what is left before
- * and behind all rounds, where out leaves on so many channels. */
+/* Cycles of a round when device memory costs nothing and out leaves on so many
+ * channels. */
 double array_round_cycles(const struct device *, const struct teir_problem *,
                           const struct array *, const struct map_blocking *,
-                          const struct map_core *, int ways, double *ends);
+                          const struct map_core *, int ways);
+/* About what a launch takes beside its rounds: until half of the channels have
+ * begun, and for the last blocks. */
+double array_ends_cycles(const struct array *, const struct map_blocking *);
 /* Cycles of a launch; HUGE_VAL: no descriptor can walk over a tensor. */
 double array_launch_cycles(const struct array *, const struct map_blocking *,
                            const struct map_core *, const struct map_panel *);

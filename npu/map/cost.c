@@ -250,36 +250,90 @@ static double push_of(const struct array *s) {
   return q ? preset_task_cycles(q) : preset_task_cycles(like) / like->clock_ghz;
 }
 
-/* Cycles until the first blocks arrive, and from the end of the last task on.
- * Channels start one after the other: on the average in the middle of their
- * pushes. */
-static double start_cycles(const struct array *s,
-                           const struct map_blocking *b) {
-  double start = (FIRST_CYCLES + END_CYCLES) * ghz_of(s) +
-                 push_of(s) * map_grid_inputs(&s->grid) / 2;
-  if (s->form->converts) /* in1 waits for the panel in the converting core */
-    start += (double)b->block_m * b->block_k * b->steps_k *
-             dtype_bytes(s->problem->type[IN0]) / stream_of(s);
-  return start;
+/* Cycles of a launch: cores have work, so many rounds; DRAM has, but for the
+ * last blocks; it reads all there is, and of that what fills rings beside the
+ * first blocks; and writes what is there when it has read all, and all there
+ * is. */
+struct busy {
+  double cores, rounds, memory, read, held, beside, written;
+};
+
+/* What DRAM reads in each round but for a panel. */
+static double each_cycles(const struct traffic *x) {
+  return x->in1 + (1 - x->kept) * x->in0;
 }
 
-/* What the first n round waits for it, more (or less) than for half of the
- * pushes: for the last share that is pushed, or for in1's pushes meanwhile. */
-static double panel_wait(const struct array *s, const struct map_blocking *b,
-                         const struct map_panel *panel, double in0) {
+/* In which DRAM fills the buffers of in1, in the mem tiles and in cores. */
+static double held_cycles(const struct map_blocking *b,
+                          const struct map_panel *panel,
+                          const struct traffic *x) {
+  double steps = map_mem_depth(panel, IN1) * panel->run[IN1] + 2.0,
+         rounds = fmin(steps / b->steps_k, (double)b->rounds_m * b->rounds_n);
+  return rounds * each_cycles(x);
+}
+
+/* Until the first channel reads. */
+static double first_cycles(const struct array *s) {
+  return FIRST_CYCLES * ghz_of(s);
+}
+
+/* The ends of all ways out are asked for one by one. */
+static double end_cycles(const struct array *s, int ways) {
+  return END_CYCLES * ghz_of(s) * ways * s->grid.columns;
+}
+
+/* in1 waits for the panel in the converting core. */
+static double converting_cycles(const struct array *s,
+                                const struct map_blocking *b) {
+  return s->form->converts
+             ? (double)b->block_m * b->block_k * b->steps_k *
+                   dtype_bytes(s->problem->type[IN0]) / stream_of(s)
+             : 0;
+}
+
+/* What DRAM could have read while channels begin, one after the other. */
+static double lost_cycles(const struct array *s) {
+  const struct preset *q = s->at->preset;
+  double rate = q ? dram_rate(q, HUGE_VAL) : 0, lost = 0;
+  if (q && q->most_read.all > 0 && q->most_read.all < rate)
+    rate = q->most_read.all;
+  rate /= ghz_of(s) * 1e9;
+  for (int i = 1; i < map_grid_inputs(&s->grid); i++) {
+    double share = rate > 0 ? i * shim_bytes(s, true) / rate
+                            : (double)i / map_grid_inputs(&s->grid);
+    lost += share < 1 ? 1 - share : 0;
+  }
+  return lost * push_of(s);
+}
+
+/* From the first word of a buffer of in0's (in1's) to the first block of it in
+ * a core, which gets buffers when they are full. */
+static double filling_cycles(const struct array *s,
+                             const struct map_blocking *b,
+                             const struct map_panel *panel, int tensor) {
+  const struct map_block_bytes bytes = map_block_bytes(s->problem, b);
+  double block = tensor == IN0 ? (double)b->group_m * bytes.in0 : bytes.in1;
+  int run = tensor == IN0 && panel->chunks ? 1 : panel->run[tensor];
+  return (1 + run) * block / stream_of(s);
+}
+
+/* From the first read until cores have what their products begin with: the last
+ * column's channels begin behind those of all others, whose cores wait for it
+ * when they have what their memory holds. */
+static double ready_cycles(const struct array *s, const struct map_blocking *b,
+                           const struct map_panel *panel,
+                           const struct traffic *x, double held) {
   const struct map_grid *g = &s->grid;
+  double push = push_of(s), last = push * (map_grid_inputs(g) - 1),
+         in0 = filling_cycles(s, b, panel, IN0) - push * g->n,
+         in1 = filling_cycles(s, b, panel, IN1);
   if (g->split == 1)
-    return 0;
-  double push = push_of(s), share = share_cycles(s, b, panel, in0);
-  return push * g->m * (panel->ways - 1) + fmax(share, push * g->n / 2) -
-         push * map_grid_inputs(g) / 2;
-}
-
-/* What more of the pushes cores wait for: DRAM has reads to do meanwhile, where
- * it is the bottleneck. */
-static double late_cycles(const struct array *s, double cores, double memory) {
-  double share = 1 / (1 + eighth_power(memory / cores));
-  return share * push_of(s) * map_grid_inputs(&s->grid) / 4;
+    return last + fmax(in0, in1);
+  /* in1 comes behind the panel */
+  double way = push * (g->m * panel->ways - 1) +
+               share_cycles(s, b, panel, x->in0),
+         memory = lost_cycles(s) + x->in0 + fmax(held - each_cycles(x), 0);
+  return max3(last, way, memory) + in1;
 }
 
 /* A launch in phases, as its pushes see it. */
@@ -288,31 +342,17 @@ struct phases {
   double out, rounds;   /* cycles of each: for out to leave, and to compute */
   double last;          /* for the last blocks to leave */
   double ends;          /* panels whose last chunk takes a task of its own */
-  double memory;        /* DRAM is busy behind the first inputs */
-  double ahead;         /* of these, for what rings hold */
   double shares; /* of a panel, beside the first ones of all parts of m */
   int ways;      /* channels of a column for out */
 };
 
-static double memory_cycles(const struct map_blocking *b,
-                            const struct traffic *x,
-                            const struct map_panel *panel) {
+/* In which DRAM moves all that is read. */
+static double reading_cycles(const struct map_blocking *b,
+                             const struct traffic *x,
+                             const struct map_panel *panel) {
   double rounds = (double)b->rounds_m * b->rounds_n;
-  double read = rounds * ((1 - x->kept) * x->in0 + x->in1) +
-                rounds / panel_rounds(b, panel) * x->kept * x->in0;
-  return moving(x, read - x->in0 - x->in1, rounds * x->out);
-}
-
-/* In which DRAM fills the buffers of in1, but for those of the first n round.
- */
-static double ahead_cycles(const struct map_blocking *b,
-                           const struct map_panel *panel,
-                           const struct traffic *x) {
-  double held = map_mem_depth(panel, IN1) * panel->run[IN1] + 2.0,
-         rounds = held / b->steps_k;
-  if (rounds > (double)b->rounds_m * b->rounds_n)
-    rounds = (double)b->rounds_m * b->rounds_n;
-  return rounds > 1 ? (rounds - 1) * (x->in1 + (1 - x->kept) * x->in0) : 0;
+  return rounds * ((1 - x->kept) * x->in0 + x->in1) +
+         rounds / panel_rounds(b, panel) * x->kept * x->in0;
 }
 
 /* Cycles that a launch takes at least, whose tasks are pushed one by one: the
@@ -327,17 +367,10 @@ static double push_cycles(const struct array *s, const struct phases *x) {
          out = (inputs + x->count * each) * push - TASK_CYCLES * ghz_of(s) +
                x->out / x->ways,
          rounds = (inputs + (x->count - 1) * each) * push + x->rounds +
-                  x->last / x->ways,
-         least = out > rounds ? out : rounds;
-  /* nor does much happen before the first blocks of out can leave */
-  int ends = x->ends > 0 ? g->m : 0;
-  double head = (map_grid_inputs(g) + ends + g->columns / 2.0) * push,
-         ahead = x->ahead < head / 2 ? x->ahead : head / 2,
-         all = head + x->memory - ahead;
+                  x->last / x->ways;
   double pushed = (inputs + x->count * each) * push;
-  least = max3(least, all, pushed);
-  /* the ends of all ways out are asked for one by one */
-  return (END_CYCLES * each + LAUNCH_CYCLES * g->columns) * ghz_of(s) + least;
+  return end_cycles(s, x->ways) + LAUNCH_CYCLES * g->columns * ghz_of(s) +
+         max3(out, rounds, pushed);
 }
 
 /* Cycles for which a core that holds both blocks of out waits until one of them
@@ -358,6 +391,13 @@ static const double meets = 1.015;
 /* The same where the second one is copied, and leaves behind the first. */
 static double staged_wait(double product, double copy, double leaving) {
   return copy + (leaving > product + copy ? leaving - product - copy : 0);
+}
+
+/* For a round's blocks of out to leave a column. */
+static double drain_cycles(const struct array *s, const struct map_blocking *b,
+                           int ways) {
+  return b->group_m * own_out_bytes(s, b) * s->grid.rows /
+         (ways * way_bytes(s, b, OUT));
 }
 
 /* For inputs to become block floats (kernels/blocks.c): of 8 x 8 elements, and
@@ -418,7 +458,7 @@ static bool is_called(const struct device *dev, const struct map_blocking *b,
 double array_round_cycles(const struct device *dev,
                           const struct teir_problem *p, const struct array *s,
                           const struct map_blocking *b,
-                          const struct map_core *at, int ways, double *ends) {
+                          const struct map_core *at, int ways) {
   struct map_block_bytes bytes = map_block_bytes(p, b);
   double in0 = bytes.in0, in1 = bytes.in1, sums = bytes.sums, out = bytes.out,
          stream = map_stream_bytes(dev), port = map_port_bytes(dev),
@@ -448,8 +488,6 @@ double array_round_cycles(const struct device *dev,
   double finish = waits.round;
   if (map_finishes(p) && !at->staged)
     finish += b->group_m * (sums + out) / port;
-  double drain = b->group_m * own_out_bytes(s, b) * s->grid.rows /
-                 (ways * way_bytes(s, b, OUT));
   if (p->finish.bias) { /* loads and moves, and the block that brings it */
     finish += b->group_m * sums / port;
     loads += in1 / stream;
@@ -465,9 +503,7 @@ double array_round_cycles(const struct device *dev,
         group_wait(products / b->group_m, finish / b->group_m, out / stream);
   /* inputs come while results are made; or the column's ways out are the
    * bottleneck */
-  round = max3(round, loads, drain);
-  *ends = start_cycles(s, b) + drain;
-  return round;
+  return max3(round, loads, drain_cycles(s, b, ways));
 }
 
 /* For its products, or for the streams to bring blocks. */
@@ -511,21 +547,65 @@ int64_t array_most_k(const struct device *dev, const struct teir_problem *p,
   return left < each ? 0 : left / each * b->block_k;
 }
 
-/* Cycles from the last word in a mem tile to the last block in a core, which
- * gets buffers when they are full; of the first block's way to a core; and of
- * the last block of out's to the mem tile. */
-static double filling_cycles(const struct array *s,
+double array_ends_cycles(const struct array *s, const struct map_blocking *b) {
+  return first_cycles(s) + push_of(s) * map_grid_inputs(&s->grid) / 2 +
+         drain_cycles(s, b, array_most_ways(s)) + END_CYCLES * ghz_of(s);
+}
+
+/* From the last product's end until all of a core's blocks of out are in a mem
+ * tile: the first one of two leaves beside the second one's product. */
+static double leaving_cycles(const struct array *s,
+                             const struct map_blocking *b, double round) {
+  double one = own_out_bytes(s, b) / way_bytes(s, b, OUT),
+         product = round / b->steps_k / b->group_m,
+         first = b->group_m > 1 && one > product ? one - product : 0;
+  return first + one;
+}
+
+/* What is left of all when DRAM does what it has to and cores do: it is busy
+ * from the first word on, until channels are behind; cores from when they have
+ * their first blocks, until the last ones leave. */
+static double ends_cycles(const struct array *s, const struct map_blocking *b,
+                          const struct map_panel *panel,
+                          const struct traffic *x, const struct busy *busy) {
+  double round = busy->cores / busy->rounds,
+         split = s->grid.split > 1 ? x->in0 : 0,
+         leaving = leaving_cycles(s, b, round),
+         behind = filling_cycles(s, b, panel, IN1) + round / b->steps_k +
+                  leaving - busy->beside,
+         memory = lost_cycles(s) + split + fmax(behind, 0),
+         cores = ready_cycles(s, b, panel, x, busy->held) + leaving,
+         share = 1 / (1 + eighth_power((busy->memory - split) / busy->cores));
+  return first_cycles(s) + converting_cycles(s, b) + memory +
+         share * (cores - memory);
+}
+
+/* From the first read until the first blocks of out can leave: other columns'
+ * channels are pushed meanwhile. */
+static double out_pushed_cycles(const struct array *s, const struct phases *x) {
+  const struct map_grid *g = &s->grid;
+  int ends = x->ends > 0 ? g->m : 0;
+  return (map_grid_inputs(g) + ends + g->columns / 2.0) * push_of(s) +
+         LAUNCH_CYCLES * g->columns * ghz_of(s) - first_cycles(s);
+}
+
+/* At least so long: all of out leaves behind the first round, whose last blocks
+ * come when others were read beside them, as many as rings hold; what else is
+ * read comes later, too. */
+static double written_cycles(const struct array *s,
                              const struct map_blocking *b,
-                             const struct map_panel *panel) {
-  struct map_block_bytes bytes = map_block_bytes(s->problem, b);
-  double in0 = (double)b->group_m * bytes.in0, in1 = bytes.in1,
-         block = in0 > in1 ? in0 : in1;
-  if (!panel->chunks)
-    in0 *= panel->run[IN0];
-  in1 *= panel->run[IN1];
-  double buffer = in0 > in1 ? in0 : in1;
-  return (buffer + block) / stream_of(s) +
-         own_out_bytes(s, b) / way_bytes(s, b, OUT);
+                             const struct map_panel *panel,
+                             const struct traffic *x, const struct busy *busy,
+                             const struct phases *phases) {
+  double lost = lost_cycles(s), round = busy->cores / busy->rounds,
+         cores = ready_cycles(s, b, panel, x, busy->held) + round,
+         memory = lost + x->kept * x->in0 + fmax(each_cycles(x), busy->held) +
+                  filling_cycles(s, b, panel, IN0) + round / b->steps_k,
+         first = fmax(fmax(cores, memory) + leaving_cycles(s, b, round),
+                      out_pushed_cycles(s, phases)),
+         read = x->kept * x->in0 + each_cycles(x) + busy->held,
+         unread = fmax(busy->read - fmin(read, first - lost), 0);
+  return first_cycles(s) + first + moving(x, unread, busy->written);
 }
 
 /* Channels of a column for out where no tensor lies in place. */
@@ -607,25 +687,30 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
     array_walks(s, b, panel, &walks);
   if (!count_phases(s, b, &walks, panel, count, &x))
     return HUGE_VAL;
-  double ends, round = array_round_cycles(s->at->device, s->problem, s, b, core,
-                                          x.ways, &ends) +
-                       short_of_buffers(s, b, core, panel, x.ways);
+  double round =
+      array_round_cycles(s->at->device, s->problem, s, b, core, x.ways) +
+      short_of_buffers(s, b, core, panel, x.ways);
   const struct traffic traffic = round_traffic(s, &all, &walks, panel);
   double rounds = rounds_cycles(s, &all, &traffic, panel, round),
-         pushes = later_pushes(s, panel, &x, (double)count);
-  x.memory = memory_cycles(&all, &traffic, panel);
-  x.ahead = ahead_cycles(&all, panel, &traffic);
-  x.last = b->group_m * own_out_bytes(s, b) * s->grid.rows /
-           way_bytes(s, b, OUT); /* on one channel */
+         pushes = later_pushes(s, panel, &x, (double)count),
+         read = reading_cycles(&all, &traffic, panel);
+  x.last = drain_cycles(s, b, 1);
   x.out = (double)count / x.count * x.last;
   x.rounds = (double)count / x.count * round;
-  ends += late_cycles(s, (double)count * round, x.memory) +
-          panel_wait(s, b, panel, traffic.in0);
-  double drain = x.last / x.ways, last_out = moving(&traffic, 0, traffic.out);
-  if (last_out > drain) /* all columns' last blocks, at once */
-    ends += last_out - drain;
-  double cycles =
-      ends + filling_cycles(s, b, panel) + (rounds > pushes ? rounds : pushes);
+  const struct busy busy = {
+      .cores = (double)count * round,
+      .rounds = (double)count,
+      .memory = moving(&traffic, read, (double)(count - 1) * traffic.out),
+      .read = read,
+      .held = held_cycles(&all, panel, &traffic),
+      .beside = count > 1 ? traffic.out : 0,
+      .written = (double)count * traffic.out};
+  /* all columns' last blocks, at once */
+  double last = fmax(x.last / x.ways, moving(&traffic, 0, traffic.out)),
+         done = ends_cycles(s, b, panel, &traffic, &busy) +
+                fmax(rounds, pushes) + last,
+         written = written_cycles(s, b, panel, &traffic, &busy, &x),
+         cycles = fmax(done, written) + end_cycles(s, x.ways);
   const double equal = 1e-4; /* the shorter one of two that wait for pushes */
   double least = push_cycles(s, &x);
   return cycles > least ? cycles : least + equal * cycles;
@@ -638,17 +723,16 @@ double array_apart_cycles(const struct array *s, const struct map_blocking *b,
   struct map_block_bytes bytes = map_block_bytes(p, b);
   double in0 = bytes.in0, in1 = bytes.in1, out = bytes.out,
          products = (double)p->extent[AXIS_C],
-         turns = products / map_grid_products(&s->grid), ends;
-  double round =
-      array_round_cycles(s->at->device, p, s, b, at, WAYS_OUT, &ends);
+         turns = products / map_grid_products(&s->grid);
+  double round = array_round_cycles(s->at->device, p, s, b, at, WAYS_OUT);
   double shim = s->grid.rows * max3(in0, in1, out / WAYS_OUT) / stream_of(s),
          core = max3(round, (in0 + in1) / stream_of(s), out / stream_of(s));
   double turn = shim > core ? shim : core;
   /* whole matrices, whose rows run on unless there are gaps */
   double memory =
       q ? transfer_cycles(q, products * (in0 + in1 + out), HUGE_VAL) : 0;
-  double cycles =
-      ends + (in0 + in1 + out) / stream_of(s) + both(turns * turn, memory);
+  double cycles = array_ends_cycles(s, b) + (in0 + in1 + out) / stream_of(s) +
+                  both(turns * turn, memory);
   double least = END_CYCLES * ghz_of(s) +
                  push_of(s) * s->grid.columns * (2 + WAYS_OUT) +
                  out / stream_of(s);

@@ -186,6 +186,17 @@ static const struct priced priced[] = {
     /* the same of all blocks of the list but those with less k */
     {"krackan", "jha,jae->eh", "a=2,e=5,h=113,j=307", DTYPE_BF16, DTYPE_BF16,
      error, 52000},
+    /* out leaves a column on one channel */
+    {"8700g", "ab,bc->ac", "a=208,b=160,c=154", DTYPE_BF16, DTYPE_F32, error,
+     23000},
+    /* DRAM is busy before the last channels begin, and all of in1 comes ahead
+     * of out */
+    {"phoenix", "ab,bc->ac", "a=208,b=160,c=154", DTYPE_BF16, DTYPE_F32, error,
+     26500},
+    {"phoenix", "ab,bc->ac", "a=153,b=523,c=683", DTYPE_I8, DTYPE_I32, error,
+     0},
+    /* the last column's cores begin behind all pushes */
+    {"8700g", "ab,bc->ac", "a=391,b=631,c=189", DTYPE_I8, DTYPE_I32, error, 0},
     /* little work, for which few cores and a packed input are better than what
      * all of them take, all tensors being packed */
     {"8700g-turbo", "baed,ce->badc", "a=4,b=48,c=4,d=4,e=5", DTYPE_BF16,
