@@ -8,7 +8,16 @@
 #include "kernels.h"
 #include "teir_search.h"
 
-enum { SHORT_LIST = 16, MAX_STEPS = 1 << 20 };
+enum {
+  SHORT_LIST = 16,
+  MAX_STEPS = 1 << 20,
+  ARRAY_WAYS_OUT = 2, /* channels of a column for out */
+};
+
+static inline double array_max3(double a, double b, double c) {
+  return a > b ? (a > c ? a : c) : (b > c ? b : c);
+}
+
 struct array {
   const struct platform *at;
   const struct teir_problem *problem;
@@ -92,13 +101,30 @@ int64_t array_most_k(const struct device *, const struct teir_problem *,
                      const struct map_blocking *);
 /* No launch of such blocks takes less; a block of no k stands for all. */
 double array_least_cycles(const struct array *, const struct teir_blocks *);
+/* How much of a block's side, along m or n, is a tensor's own: in device memory
+ * nothing pads what lies in place; and the bytes of such a block of out. */
+double array_own_side(const struct array *, const struct map_blocking *,
+                      enum axis_role, int tensor);
+double array_out_bytes(const struct array *, const struct map_blocking *);
+/* Bytes per cycle of a shim's channel. */
+double array_shim_bytes(const struct array *, bool read);
+/* Bytes per cycle of a tensor's channels; in0 is taken to be kept in mem tiles.
+ * They move no more in a cycle than what is contiguous both in device memory
+ * and in a block of small matrices. */
+double array_way_bytes(const struct array *, const struct map_blocking *,
+                       int tensor);
 /* Channels on which a column's blocks of out may leave. */
 int array_most_ways(const struct array *);
+/* For a round's blocks of out to leave a column on so many. */
+double array_drain_cycles(const struct array *, const struct map_blocking *,
+                          int ways);
 /* Cycles of a round when device memory costs nothing and out leaves on so many
  * channels. */
 double array_round_cycles(const struct device *, const struct teir_problem *,
                           const struct array *, const struct map_blocking *,
                           const struct map_core *, int ways);
+
+/* ---- launch.c ---- */
 /* About what a launch takes beside its rounds: until half of the channels have
  * begun, and for the last blocks. */
 double array_ends_cycles(const struct array *, const struct map_blocking *);
