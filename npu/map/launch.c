@@ -162,11 +162,10 @@ static double push_of(const struct array *s) {
 }
 
 /* Cycles of a launch: cores have work, so many rounds; DRAM has, but for the
- * last blocks; it reads all there is, and of that what fills rings beside the
- * first blocks; and writes what is there when it has read all, and all there
- * is. */
+ * last blocks; it reads all there is, and of that what rings hold; and writes
+ * all there is. */
 struct busy {
-  double cores, rounds, memory, read, held, beside, written;
+  double cores, rounds, memory, read, held, written;
 };
 
 /* What DRAM reads in each round but for a panel. */
@@ -217,34 +216,36 @@ static double lost_cycles(const struct array *s) {
   return lost * push_of(s);
 }
 
-/* From the first word of a buffer of in0's (in1's) to the first block of it in
- * a core, which gets buffers when they are full. */
+/* For a block of in0 (in1) to pass a stream. */
+static double passing_cycles(const struct array *s,
+                             const struct map_blocking *b, int tensor) {
+  const struct map_block_bytes bytes = map_block_bytes(s->problem, b);
+  return (tensor == IN0 ? (double)b->group_m * bytes.in0 : bytes.in1) /
+         stream_of(s);
+}
+
+/* Steps of which a mem tile's buffer has blocks. */
+static int buffer_steps(const struct map_blocking *b,
+                        const struct map_panel *panel, int tensor) {
+  return tensor == IN0 && panel->chunks
+             ? (b->steps_k + panel->chunks - 1) / panel->chunks
+             : panel->run[tensor];
+}
+
+/* From the first word of a buffer to the first block of it in a core, which
+ * gets buffers when they are full. */
 static double filling_cycles(const struct array *s,
                              const struct map_blocking *b,
                              const struct map_panel *panel, int tensor) {
-  const struct map_block_bytes bytes = map_block_bytes(s->problem, b);
-  double block = tensor == IN0 ? (double)b->group_m * bytes.in0 : bytes.in1;
-  int run = tensor == IN0 && panel->chunks ? 1 : panel->run[tensor];
-  return (1 + run) * block / stream_of(s);
+  return (1 + buffer_steps(b, panel, tensor)) * passing_cycles(s, b, tensor);
 }
 
-/* From the first read until cores have what their products begin with: the last
- * column's channels begin behind those of all others, whose cores wait for it
- * when they have what their memory holds. */
-static double ready_cycles(const struct array *s, const struct map_blocking *b,
-                           const struct map_panel *panel,
-                           const struct traffic *x, double held) {
-  const struct map_grid *g = &s->grid;
-  double push = push_of(s), last = push * (map_grid_inputs(g) - 1),
-         in0 = filling_cycles(s, b, panel, IN0) - push * g->n,
-         in1 = filling_cycles(s, b, panel, IN1);
-  if (g->split == 1)
-    return last + fmax(in0, in1);
-  /* in1 comes behind the panel */
-  double way = push * (g->m * panel->ways - 1) +
-               share_cycles(s, b, panel, x->in0),
-         memory = lost_cycles(s) + x->in0 + fmax(held - each_cycles(x), 0);
-  return array_max3(last, way, memory) + in1;
+/* For the blocks of a round's last buffer to pass. */
+static double last_cycles(const struct array *s, const struct map_blocking *b,
+                          const struct map_panel *panel, int tensor) {
+  int steps = buffer_steps(b, panel, tensor),
+      last = (b->steps_k - 1) % steps + 1;
+  return last * passing_cycles(s, b, tensor);
 }
 
 /* A launch in phases, as its pushes see it. */
@@ -299,19 +300,59 @@ static double leaving_cycles(const struct array *s,
   return first + one;
 }
 
+/* From the first read until cores have what their products begin with: the last
+ * column's channels begin behind those of all others, whose cores wait for it
+ * when they have what their memory holds. */
+static double ready_cycles(const struct array *s, const struct map_blocking *b,
+                           const struct map_panel *panel,
+                           const struct traffic *x, const struct busy *busy,
+                           const struct phases *phases) {
+  const struct map_grid *g = &s->grid;
+  double push = push_of(s), inputs = push * (map_grid_inputs(g) - 1),
+         in0 = filling_cycles(s, b, panel, IN0),
+         in1 = filling_cycles(s, b, panel, IN1),
+         ready = inputs + fmax(in0 - push * g->n, in1);
+  if (g->split > 1) { /* in1 comes behind the panel */
+    double way = push * (g->m * panel->ways - 1) +
+                 share_cycles(s, b, panel, x->in0),
+           memory =
+               lost_cycles(s) + x->in0 + fmax(busy->held - each_cycles(x), 0);
+    ready = array_max3(inputs, way, memory) + in1;
+  }
+  if (phases->ends > 0) { /* the last chunk comes behind all others */
+    double before = busy->cores / busy->rounds * (1 - 1.0 / panel->chunks);
+    ready = fmax(ready, inputs + push * g->m + in0 - before);
+  }
+  return ready;
+}
+
+/* What DRAM has to write of earlier rounds when it has read all: of one, unless
+ * it reads for longer in each; and of those that were read ahead. */
+static double unwritten_cycles(const struct traffic *x,
+                               const struct busy *busy) {
+  double each = each_cycles(x), out = x->out, before = busy->rounds - 1,
+         ahead = each > 0 ? fmax(busy->held / each - 1, 0) : before,
+         rounds = 1 / (1 + eighth_power(each / out)) + ahead;
+  return fmin(rounds, before) * out;
+}
+
 /* What is left of all when DRAM does what it has to and cores do: it is busy
- * from the first word on, until channels are behind; cores from when they have
- * their first blocks, until the last ones leave. */
+ * from the first word on, until channels are behind, but for when rings are
+ * full and cores not ready; cores are from then on, until the last blocks
+ * leave. */
 static double ends_cycles(const struct array *s, const struct map_blocking *b,
                           const struct map_panel *panel,
-                          const struct traffic *x, const struct busy *busy) {
+                          const struct traffic *x, const struct busy *busy,
+                          const struct phases *phases) {
   double round = busy->cores / busy->rounds,
          split = s->grid.split > 1 ? x->in0 : 0,
+         ready = ready_cycles(s, b, panel, x, busy, phases),
          leaving = leaving_cycles(s, b, round),
-         behind = filling_cycles(s, b, panel, IN1) + round / b->steps_k +
-                  leaving - busy->beside,
-         memory = lost_cycles(s) + split + fmax(behind, 0),
-         cores = ready_cycles(s, b, panel, x, busy->held) + leaving,
+         behind = last_cycles(s, b, panel, IN1) + round / b->steps_k + leaving -
+                  unwritten_cycles(x, busy),
+         full = ready - x->kept * x->in0 - busy->held,
+         memory = fmax(lost_cycles(s) + split, full) + fmax(behind, 0),
+         cores = ready + leaving,
          share = 1 / (1 + eighth_power((busy->memory - split) / busy->cores));
   return first_cycles(s) + converting_cycles(s, b) + memory +
          share * (cores - memory);
@@ -335,9 +376,9 @@ static double written_cycles(const struct array *s,
                              const struct traffic *x, const struct busy *busy,
                              const struct phases *phases) {
   double lost = lost_cycles(s), round = busy->cores / busy->rounds,
-         cores = ready_cycles(s, b, panel, x, busy->held) + round,
+         cores = ready_cycles(s, b, panel, x, busy, phases) + round,
          memory = lost + x->kept * x->in0 + fmax(each_cycles(x), busy->held) +
-                  filling_cycles(s, b, panel, IN0) + round / b->steps_k,
+                  last_cycles(s, b, panel, IN0) + round / b->steps_k,
          first = fmax(fmax(cores, memory) + leaving_cycles(s, b, round),
                       out_pushed_cycles(s, phases)),
          read = x->kept * x->in0 + each_cycles(x) + busy->held,
@@ -440,11 +481,10 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
       .memory = moving(&traffic, read, (double)(count - 1) * traffic.out),
       .read = read,
       .held = held_cycles(&all, panel, &traffic),
-      .beside = count > 1 ? traffic.out : 0,
       .written = (double)count * traffic.out};
   /* all columns' last blocks, at once */
   double last = fmax(x.last / x.ways, moving(&traffic, 0, traffic.out)),
-         done = ends_cycles(s, b, panel, &traffic, &busy) +
+         done = ends_cycles(s, b, panel, &traffic, &busy, &x) +
                 fmax(rounds, pushes) + last,
          written = written_cycles(s, b, panel, &traffic, &busy, &x),
          cycles = fmax(done, written) + end_cycles(s, x.ways);
