@@ -15,9 +15,7 @@
 #include <string.h>
 
 enum {
-  MAX_FLAT = 256,  /* of n where two parts of m meet many of n */
-  MAX_BLOCK = 128, /* elements along m and n, and along k: larger ones fit */
-  MAX_DEPTH = 256, /* a core only if they are very flat */
+  MAX_FLAT = 256,          /* of n where two parts of m meet many of n */
   WORTH_MEASURING = 50000, /* cycles of a launch */
   WORTH_MORE = 200000,     /* to measure many */
   MEASURED = 4,            /* kernels; each takes milliseconds */
@@ -496,61 +494,6 @@ bool map_price_like(const struct platform *at, struct map_views *v,
   return pick_like(at, v, like, first_of, b);
 }
 
-/* A batch of products of one block each, if every core may have its own. */
-static void price_apart(const struct platform *at, const struct map_work *w,
-                        struct map_blocking *b) {
-  const struct teir_problem *p = &w->problem;
-  const int64_t *x = p->extent;
-  struct map_form form = {.apart = true};
-  struct array s = {.at = at, .problem = p, .form = &form};
-  const struct isa *isa = map_isa(at->device);
-  struct kernel_shape unit;
-  struct map_core core;
-  struct map_panel panel;
-  for (int t = 0; t < TENSORS; t++)
-    form.layout[t] = w->layout[t];
-  s.grid = map_grid_of(at->device, &form);
-  for (int role = 0; role < AXIS_ROLES; role++)
-    if (w->count[role] != 1 || p->finish.bias)
-      return;
-  if (!kernel_gemm_unit(isa, p->type[IN0], p->type[IN1], p->acc, &unit) ||
-      !kernel_shape(isa, p->type[IN0], p->type[IN1], p->acc, &s.mac) ||
-      !kernel_gemm_even(isa, p->type[IN0], p->type[IN1], p->acc, false,
-                        &s.even[0]) ||
-      (x[AXIS_M] > unit.m && x[AXIS_M] % unit.m) ||
-      (x[AXIS_N] > unit.n && x[AXIS_N] % unit.n) || x[AXIS_M] > MAX_BLOCK ||
-      x[AXIS_N] > MAX_BLOCK || x[AXIS_K] > MAX_DEPTH ||
-      x[AXIS_C] % map_grid_products(&s.grid))
-    return;
-  s.turned = array_turned_cost(at->device, p, &s.mac, form.layout);
-  s.strip = array_strip_cost(at->device, p);
-  bool few_m = x[AXIS_M] < unit.m, few_n = x[AXIS_N] < unit.n;
-  struct map_blocking q = {.block_m = few_m ? unit.m : (int)x[AXIS_M],
-                           .block_n = few_n ? unit.n : (int)x[AXIS_N],
-                           .block_k =
-                               ((int)x[AXIS_K] + unit.k - 1) / unit.k * unit.k,
-                           .valid_k = (int)x[AXIS_K],
-                           .group_m = 1,
-                           .rounds_m = 1,
-                           .rounds_n = 1,
-                           .steps_k = 1,
-                           .form = form};
-  if (q.block_k > q.valid_k && !array_pads(&s, &q, q.valid_k))
-    return;
-  for (int role = AXIS_M; role < AXIS_ROLES; role++)
-    map_cut_add(&q.form.cut[role], 0, MAP_BLOCK, x[role], 1);
-  struct map_cut *c = &q.form.cut[AXIS_C];
-  map_cut_add(c, 0, MAP_TIME, x[AXIS_C] / map_grid_products(&s.grid),
-              map_grid_products(&s.grid));
-  map_cut_add(c, 0, MAP_CORES, s.grid.columns, s.grid.rows);
-  map_cut_add(c, 0, MAP_CORES, s.grid.rows, 1);
-  if (!array_fits(at->device, p, &q, &core) ||
-      !map_mem_panel(at->device, p, &q, &panel))
-    return;
-  q.predicted_cycles = array_apart_cycles(&s, &q, &core);
-  *b = q;
-}
-
 static int64_t tensor_bytes(const struct teir_problem *p, int tensor) {
   return p->extent[AXIS_C] * p->extent[map_roles[tensor][0]] *
          p->extent[map_roles[tensor][1]] * dtype_bytes(p->type[tensor]);
@@ -615,6 +558,39 @@ static bool choose_aligned(struct arena *a, const struct platform *at,
   return better;
 }
 
+/* Blocks for tensors of which some stay; NULL: none. */
+struct option {
+  struct array *array;
+  double packing; /* of the others, in cycles */
+};
+
+static double option_cost(const struct option *o) {
+  return o->array ? o->array->best[0].predicted_cycles + o->packing : HUGE_VAL;
+}
+
+/* The best of them by the measure of their kernels, which may be dearer than
+ * the formula has them: until the next one is dearer by the formula alone. */
+static unsigned choose_option(struct option option[], unsigned count,
+                              struct map_blocking *best) {
+  unsigned chosen = 0;
+  double least = HUGE_VAL;
+  for (;;) {
+    unsigned next = 0;
+    for (unsigned i = 1; i < count; i++)
+      if (option_cost(&option[i]) < option_cost(&option[next]))
+        next = i;
+    if (option_cost(&option[next]) >= least)
+      return chosen;
+    struct map_blocking b = choose(option[next].array);
+    if (b.predicted_cycles + option[next].packing < least) {
+      least = b.predicted_cycles + option[next].packing;
+      chosen = next;
+      *best = b;
+    }
+    option[next].array = NULL;
+  }
+}
+
 /* Blocks that end with the tensors may be poor ones, as where K is eight times
  * a prime; then some had better be packed, which costs the host time. */
 bool map_choose_in_place(struct arena *a, const struct platform *at,
@@ -630,6 +606,7 @@ bool map_choose_in_place(struct arena *a, const struct platform *at,
   if (!search_blocked(at, &p, blocked, d))
     return false;
   search_few(at, blocked);
+  struct option option[SETS] = {{&blocked->array, packing_cycles(at, &p, 0)}};
   struct candidate *found = NULL;
   struct map_blocking apart = {.predicted_cycles = HUGE_VAL};
   unsigned set = 0;
@@ -666,7 +643,9 @@ bool map_choose_in_place(struct arena *a, const struct platform *at,
       can[t].blocks |= stay[t] && c;
     bool whole = batch && stays == ALL;
     if (whole && all && (!at->grid || at->grid->apart))
-      price_apart(at, &w, &apart);
+      array_price_apart(at, &w, &apart);
+    if (c)
+      option[stays] = (struct option){&c->array, packing};
     if (c && (whole || cost_of(c) + packing < cost)) {
       cost = cost_of(c) + packing;
       found = c;
@@ -677,8 +656,10 @@ bool map_choose_in_place(struct arena *a, const struct platform *at,
   }
   if (set == ALL && apart.predicted_cycles < cost_of(found))
     *best = apart;
+  else if (batch)
+    *best = choose(option[set].array);
   else
-    *best = choose(found ? &found->array : &blocked->array);
+    set = choose_option(option, SETS, best);
   unsigned with = SETS + set;
   bool aligned =
       !(*tried >> with & 1) && choose_aligned(a, at, teir, set, best);

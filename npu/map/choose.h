@@ -11,6 +11,8 @@
 enum {
   SHORT_LIST = 16,
   MAX_STEPS = 1 << 20,
+  MAX_BLOCK = 128,    /* elements along m and n, and along k: larger ones fit */
+  MAX_DEPTH = 256,    /* a core only if they are very flat */
   ARRAY_WAYS_OUT = 2, /* channels of a column for out */
 };
 
@@ -45,6 +47,12 @@ struct array {
 bool array_check_types(const struct platform *, const struct teir_problem *,
                        struct diag *);
 bool array_check_extents(const struct teir_problem *, struct diag *);
+
+/* ---- apart.c ---- */
+/* A batch of products of one block each, if every core may have its own; *b is
+ * left alone otherwise. */
+void array_price_apart(const struct platform *, const struct map_work *,
+                       struct map_blocking *b);
 
 /* ---- cut.c ---- */
 /* So many rounds that all of m and n is done, and so many steps that all of k
