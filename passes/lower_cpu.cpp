@@ -347,6 +347,7 @@ Value *partsOf(CpuUnit &U, const CpuWork &W, StringRef Name, bool IsOld) {
   };
   CpuUnit Plain = U.plain();
   Plain.Common = U.Common;
+  Plain.Elements = U.Elements;
   bool Vector = W.Vector != CPU_VECTOR_NO;
   bool Packed = W.Packed && !Vector;
   if (W.Tail || Packed)
@@ -377,6 +378,8 @@ Value *partsOf(CpuUnit &U, const CpuWork &W, StringRef Name, bool IsOld) {
     if (!Vector && !IsOld)
       Set(CpuColumn + IsOne, vectorKernel(Plain, cpuFewColumns(W), IsOne));
   }
+  if (!Vector && !IsOld && W.Column == CPU_VECTOR_ADD)
+    Set(CpuExchanged, directFunction(Plain, cpuExchanged(W), Name, false));
   for (int64_t N : driverNumbers(U, W))
     Parts.push_back(ConstantInt::getSigned(Type::getInt64Ty(X), N));
   Constant *Table = ConstantStruct::getAnon(X, Parts);
@@ -413,6 +416,8 @@ void defineCpu(Function &F, const CpuWork &W) {
     CpuWork Kinds = W;
     bool IsOld = !Fixed && &Cpu == Cpus[0];
     Kinds.Packed &= !IsOld;
+    // One loop for all where few columns are multiplied as rows.
+    Kinds.Spreads = !IsOld && W.Column == CPU_VECTOR_ADD && cpuIsUniform(W);
     if (!Kinds.Packed && !W.Direct && W.Vector == CPU_VECTOR_NO)
       return cast<Value>(C.getInt32(1));
     if (!W.Fixed)

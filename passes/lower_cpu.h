@@ -69,6 +69,9 @@ struct CpuWork {
   // Whether sizes may be large, and may be small; for the latter, whether in1
   // lies across the columns.
   bool Packed = true, Direct = false, Turned = false;
+  // Small: it may be Exchanged, with in1 along the columns and a result that is
+  // adjacent along the rows.
+  bool Spreads = false, Exchanged = false;
   bool Aside = false; // little of the work: code need not be each processor's
   teir_cpu_vector Vector = CPU_VECTOR_NO;
   // If it turns out to have one row, or one column.
@@ -95,7 +98,8 @@ constexpr const char *CpuAttribute = "nputeir-cpu";
 // wide as a kernel or half as wide; what packs runs across panels; what writes
 // the start of a panel's sums; kernels of a packed product, by height; those of
 // vectors, of which the second multiplies one step, or several vectors, where
-// there is one row and where there are few columns.
+// there is one row and where there are few columns; what multiplies these as
+// rows, without packed panels.
 enum CpuPart {
   CpuStore,
   CpuPack0,
@@ -107,7 +111,8 @@ enum CpuPart {
   CpuKernels,
   CpuVector = CpuKernels + TEIR_CPU_HEIGHTS,
   CpuColumn = CpuVector + 2,
-  CpuParts = CpuColumn + 2
+  CpuExchanged = CpuColumn + 2,
+  CpuParts
 };
 // Numbers behind the functions: rows of the kernels, and of teir's blocks.
 enum CpuNumber {
@@ -292,6 +297,12 @@ llvm::Function *storeFunction(CpuUnit &U, const CpuWork &W,
                               llvm::StringRef Name);
 llvm::FunctionType *storeType(CpuUnit &U);
 
+// ---- lower_cpu_spread.cpp ----
+// void (sums, sums_stride_bytes, rows, columns, out, out_column_bytes, add):
+// out[j][i] = (or +=) sums[i][j]; rows of the buffer are there up to a multiple
+// of four, and whole vectors of the columns.
+llvm::Function *spreadFunction(CpuUnit &U, dtype Sum);
+
 // Calls one of a product's parts.
 llvm::Value *callPart(Code &C, llvm::Value *Parts, int Part,
                       llvm::FunctionType *T,
@@ -331,6 +342,10 @@ llvm::Function *vectorKernel(CpuUnit &U, const CpuWork &W, bool IsOther);
 // Of a product of matrices: what it is with one row, and with few columns.
 CpuWork cpuOneRow(const CpuWork &W);
 CpuWork cpuFewColumns(const CpuWork &W);
+// Of those whose in0 lies along the rows: a product of few rows.
+CpuWork cpuExchanged(const CpuWork &W);
+// Have both the same code, as kernels do not tell the inputs from each other?
+bool cpuIsUniform(const CpuWork &W);
 
 // ---- lower_cpu_thin.cpp ----
 // i32 (slots): 0 when out is written, 1 when the product has too many rows and

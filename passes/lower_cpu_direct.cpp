@@ -9,6 +9,10 @@
 // masked, or done one by one where the processor has no masks.  Fewer rows than
 // a kernel has are computed several times: its further rows are the last one
 // again.  Nothing else is read.
+//
+// A product of few columns whose in0 lies along the rows is computed as its
+// transpose is, from in1 times in0: sums go by way of a buffer to a result that
+// is adjacent along these rows (lower_cpu_spread.cpp).
 #include "lower_cpu.h"
 
 #include "llvm/IR/Intrinsics.h"
@@ -27,8 +31,7 @@ struct DirectShape {
   dtype In[2], Sum;
   int Height, Vectors, Lanes; // Lanes: 1 where columns are done one by one
   DirectRows Rows;
-  bool Masks;  // less than one vector
-  bool Padded; // even then, in1 has a whole one
+  bool Masks; // less than one vector
 };
 
 // What a kernel works on; K steps, of which the first may follow others.
@@ -156,8 +159,7 @@ private:
     Value *In0 = Now[0], *In1 = Now[1];
     SmallVector<Value *, 4> Row;
     for (int J = 0; J < S.Vectors; J++) {
-      Value *V = load(S.In[1], vectorAt(In1, J, S.In[1], LastIn1),
-                      S.Padded ? nullptr : Mask);
+      Value *V = load(S.In[1], vectorAt(In1, J, S.In[1], LastIn1), Mask);
       Row.push_back(convert(C, S.In[1], S.Sum, V));
     }
     Code::Values Next = {C.at(In0, D.In0K), C.at(In1, D.In1K)};
@@ -184,7 +186,7 @@ Function *kernelFunction(CpuUnit &U, const DirectShape &S) {
       Twine("direct.") + dtype_name(S.In[0]) + "." + dtype_name(S.In[1]) + "." +
           dtype_name(S.Sum) + (S.Rows == DirectRows::Fewer ? ".few." : ".") +
           Twine(S.Height) + "." + Twine(S.Vectors) + "." + Twine(S.Lanes) +
-          (S.Masks ? ".part" : "") + (S.Padded ? ".padded" : ""),
+          (S.Masks ? ".part" : ""),
       Type::getVoidTy(U.context()), KernelArguments, IsNew);
   if (!IsNew)
     return F;
@@ -217,7 +219,6 @@ Function *directKernel(CpuUnit &U, dtype Sum, int Height, int Vectors) {
                             Vectors,
                             Blocks.lanes,
                             directRows(Blocks, Height),
-                            false,
                             false});
 }
 
@@ -233,6 +234,7 @@ class Direct {
   int PanelColumns; // of a packed panel; 0: in1 is read as it lies
   Value *Extent[AXIS_ROLES], *Axis[AXIS_ROLES];
   Value *Parts, *Bases, *Panel = nullptr, *Sums = nullptr;
+  Value *Spreads = nullptr; // are the sums of a row not adjacent?
   // Offsets for the epilogue.
   Value *RowTable, *RowRuns, *ColumnTable, *ColumnRuns;
   enum { MostRows = 8, MostColumns = 64 };
@@ -274,10 +276,14 @@ public:
     Bases = C.frame(C.getInt64Ty(), Tensors, 8);
     if (PanelColumns)
       Panel = panelFrame(TEIR_CPU_DIRECT_K);
+    int64_t SumBytes = MostRows * MostColumns * dtype_bytes(W.Sum);
+    if (W.Spreads) {
+      Spreads =
+          C.CreateICmpNE(stride(AXIS_N, OUT), C.number(dtype_bytes(W.Sum)));
+      Sums = sumsIf(Spreads, SumBytes);
+    }
     if (W.Tail) {
-      Sums =
-          C.frame(C.getInt8Ty(),
-                  (uint64_t)(MostRows * MostColumns * dtype_bytes(W.Sum)), 64);
+      Sums = C.frame(C.getInt8Ty(), (uint64_t)SumBytes, 64);
       RowTable = C.frame(C.getInt64Ty(), MostRows * Tensors, 8);
       ColumnTable = C.frame(C.getInt64Ty(), MostColumns * Tensors, 8);
       RowRuns = C.frame(C.getInt64Ty(), MostRows, 8);
@@ -380,8 +386,7 @@ private:
                      std::max(Vectors, 1),
                      Vectors ? Blocks.lanes : 1,
                      DirectRows::Height,
-                     Vectors && Columns < Blocks.lanes,
-                     W.Turned};
+                     Vectors && Columns < Blocks.lanes};
     DirectKernel(U, S, C,
                  {C.number(X.K), C.at(fixedTensor(IN0), C.times(I, X.In0Row)),
                   C.number(X.In0Row), C.number(X.In0K), B.Place, B.Step,
@@ -428,8 +433,8 @@ private:
   }
 
   teir_cpu_size size() {
-    return {Extent[AXIS_M], Extent[AXIS_N], Extent[AXIS_K],
-            dotOf(U, W),    W.Turned,       W.Tail != nullptr};
+    return {Extent[AXIS_M], Extent[AXIS_N],           Extent[AXIS_K],
+            dotOf(U, W),    W.Turned && !W.Exchanged, W.Tail != nullptr};
   }
 
   Value *atLeast(Value *X, int64_t N) {
@@ -442,6 +447,23 @@ private:
   };
 
   bool cutsSteps() { return !W.Tail; }
+
+  // On the stack, of which threads may have too little for what is not needed.
+  Value *sumsIf(Value *Needed, int64_t Bytes) {
+    Value *None = Constant::getNullValue(bytePointer(C.getContext()));
+    return C.choose(Needed, {None}, [&]() -> Code::Values {
+      AllocaInst *Place = C.CreateAlloca(C.getInt8Ty(), C.number(Bytes));
+      Place->setAlignment(Align(64));
+      return {Place};
+    })[0];
+  }
+
+  // X where sums go from a kernel to a buffer.
+  Value *buffered(Value *X, Value *Otherwise) {
+    if (W.Tail)
+      return X;
+    return W.Spreads ? C.CreateSelect(Spreads, X, Otherwise) : Otherwise;
+  }
 
   // Across: see teir_cpu_cut_direct.
   teir_cpu_cut cut(Value *Across) {
@@ -504,10 +526,16 @@ private:
     int Half = Blocks.lanes;
     assert(PanelColumns == 2 * Half);
     Value *IsNarrow = atMost(Vectors, 1);
-    pack(X, Base, J, IsNarrow);
     int Bytes = dtype_bytes(W.Sum);
-    return {Panel, C.CreateSelect(IsNarrow, C.number(Half * Bytes),
-                                  C.number(PanelColumns * Bytes))};
+    Value *Step = C.CreateSelect(IsNarrow, C.number(Half * Bytes),
+                                 C.number(PanelColumns * Bytes));
+    if (!W.Spreads) {
+      pack(X, Base, J, IsNarrow);
+      return {Panel, Step};
+    }
+    C.when(C.CreateNot(Spreads), [&] { pack(X, Base, J, IsNarrow); });
+    return {C.CreateSelect(Spreads, C.at(Base, C.times(J, Bytes)), Panel),
+            C.CreateSelect(Spreads, stride(AXIS_K, IN1), Step)};
   }
 
   void pack(const Block &X, Value *From, Value *J, Value *IsNarrow) {
@@ -537,8 +565,7 @@ private:
                               Vectors,
                               Part && !Masks ? 1 : Blocks.lanes,
                               directRows(Blocks, Height),
-                              Part && Masks,
-                              Part && Masks && W.Turned});
+                              Part && Masks});
   }
 
   // The kernel of as many vectors as the value says, for so many columns. Where
@@ -554,12 +581,11 @@ private:
                           kernel(Height, 1, true), F);
   }
 
-  // Of so many rows, those that the next kernel multiplies: where an epilogue
-  // follows, one block.
+  // Of so many rows, those that the next kernel multiplies: one block where
+  // their sums stay in a buffer.
   Value *nextRows(Value *Left, Value *IsHigh) {
     Value *High = C.number(Blocks.direct_height[0]);
-    if (!W.Tail)
-      High = C.times(C.CreateUDiv(Left, High), High);
+    High = buffered(High, C.times(C.CreateUDiv(Left, High), High));
     Value *Low = C.least(Left, C.number(Blocks.direct_height[1]));
     return C.CreateSelect(IsHigh, High, Low);
   }
@@ -568,7 +594,7 @@ private:
     int Low = Blocks.direct_height[1], High = Blocks.direct_height[0];
     Value *Lower = kernels(Low, Vectors, Columns);
     Value *Higher = IsOld ? Lower : kernels(High, Vectors, Columns);
-    FunctionType *Type = kernel(Low, 2)->getFunctionType();
+    FunctionType *Type = directType(U);
     Value *M = C.plus(X.I, X.Rows);
     if (W.Tail)
       C.CreateCall(offsetsFunction(U, W),
@@ -582,18 +608,23 @@ private:
                         C.plus(C.times(I, stride(AXIS_M, IN0)),
                                C.times(X.P, stride(AXIS_K, IN0))));
       int64_t Bytes = dtype_bytes(W.Sum);
-      Value *Pitch = W.Tail ? C.times(C.times(Vectors, Blocks.lanes), Bytes)
-                            : stride(AXIS_M, OUT);
-      if (W.Tail && !Masks)
-        Pitch = C.number(MostColumns * Bytes);
-      Value *Out = W.Tail ? Sums
-                          : C.at(C.at(C.getPointer(Bases, OUT),
-                                      C.times(I, stride(AXIS_M, OUT))),
-                                 C.times(J, Bytes));
+      Value *Pitch =
+          buffered(Masks ? C.times(C.times(Vectors, Blocks.lanes), Bytes)
+                         : C.number(MostColumns * Bytes),
+                   stride(AXIS_M, OUT));
+      Value *Out =
+          C.at(C.at(C.getPointer(Bases, OUT), C.times(I, stride(AXIS_M, OUT))),
+               C.times(J, W.Spreads ? stride(AXIS_N, OUT) : C.number(Bytes)));
       C.CreateCall(Type, C.CreateSelect(IsHigh, Higher, Lower),
                    {X.Steps, In0, stride(AXIS_M, IN0), stride(AXIS_K, IN0),
-                    B.Place, B.Step, Out, Pitch, Rows, Columns,
-                    W.Tail ? C.number(0) : X.Adds});
+                    B.Place, B.Step, buffered(Sums, Out), Pitch, Rows, Columns,
+                    buffered(C.number(0), X.Adds)});
+      if (W.Spreads)
+        C.when(Spreads, [&] {
+          C.CreateCall(
+              spreadFunction(U, W.Sum),
+              {Sums, Pitch, Rows, Columns, Out, stride(AXIS_N, OUT), X.Adds});
+        });
       if (W.Tail) {
         C.CreateCall(offsetsFunction(U, W),
                      {Axis[AXIS_M], C.number(1), I, Rows, C.number(MostRows),
@@ -621,10 +652,12 @@ CpuPanel turnedPanel(CpuUnit &U, const CpuWork &W, bool Narrow) {
 Function *directFunction(CpuUnit &U, const CpuWork &W, StringRef Name,
                          bool IsOld) {
   bool IsNew;
-  std::string Of =
-      W.Fixed ? Name.str()
-              : W.kind() + (W.Turned ? ".turned" : "") + (IsOld ? ".old" : "");
-  Function *F = U.function("small." + Of + (W.Packed ? ".or.packed" : ""),
+  std::string Of = W.Fixed ? Name.str()
+                           : W.kind() + (W.Turned ? ".turned" : "") +
+                                 (IsOld ? ".old" : "") +
+                                 (W.Spreads ? ".spreads" : "");
+  Function *F = U.function("small." + Of + (W.Packed ? ".or.packed" : "") +
+                               (W.Exchanged ? ".exchanged" : ""),
                            Type::getInt32Ty(U.context()), "p", IsNew);
   if (!IsNew)
     return F;
@@ -636,7 +669,9 @@ Function *directFunction(CpuUnit &U, const CpuWork &W, StringRef Name,
       "direct." + Of, Type::getInt64Ty(U.context()), "pp", IsNew);
   if (IsNew) {
     CpuUnit::compileFast(*Run);
-    Direct(*U.Elements, W, IsOld, *Run).emit();
+    CpuWork All = W;
+    All.Exchanged = false;
+    Direct(*U.Elements, All, IsOld, *Run).emit();
   }
   CpuUnit::compileFast(*F);
   Direct(U, W, IsOld, *F).emitGate(Run);

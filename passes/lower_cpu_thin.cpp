@@ -1,7 +1,8 @@
 // lower_cpu_thin.cpp -- products of matrices that turn out to have one row, or
 // one column or a few, when the program runs: vectors times a matrix, which is
 // read as it lies (lower_cpu_vector.cpp).  A column's is the same with rows and
-// columns, and both inputs, exchanged.
+// columns, and both inputs, exchanged.  So are a few columns where in0 lies
+// along the rows: those are a small product then (lower_cpu_direct.cpp).
 #include "lower_cpu.h"
 
 using namespace llvm;
@@ -31,7 +32,23 @@ CpuWork cpuFewColumns(const CpuWork &W) {
   CpuWork Of = W;
   Of.Vector = W.Column;
   std::swap(Of.In[IN0], Of.In[IN1]);
+  if (W.Column == CPU_VECTOR_ADD && W.Row == W.Column && cpuIsUniform(W))
+    Of.Column = CPU_VECTOR_NO; // what a row has does for it
   return Of;
+}
+
+CpuWork cpuExchanged(const CpuWork &W) {
+  CpuWork Of = cpuFewColumns(W);
+  Of.Vector = Of.Row = Of.Column = CPU_VECTOR_NO;
+  if (!cpuIsUniform(W))
+    Of.Turned = false;
+  Of.Packed = false;
+  Of.Spreads = Of.Exchanged = true;
+  return Of;
+}
+
+bool cpuIsUniform(const CpuWork &W) {
+  return W.In[IN0] == W.In[IN1] && (!W.Turned || W.In[IN1] == W.Sum);
 }
 
 namespace {
@@ -59,7 +76,7 @@ public:
            [&] { run(cpuOneRow(W), C.argument(0)); });
     if (W.Column != CPU_VECTOR_NO)
       when(teir_cpu_has_few_columns(&Math, &Size, W.Column), cpuColumnStride(W),
-           [&] { run(cpuFewColumns(W), exchanged()); });
+           [&] { columns(exchanged()); });
     C.CreateRet(C.getInt32(1));
   }
 
@@ -87,6 +104,22 @@ private:
 
   void run(const CpuWork &Of, Value *Slots) {
     C.CreateRet(computeOnThreads(C, U, Of, vectorCode(U, Of), Slots));
+  }
+
+  // One whose matrix lies along the rows, and whose sums are not adjacent, is
+  // as several are.
+  void columns(Value *Slots) {
+    if (W.Column == CPU_VECTOR_DOT) {
+      run(cpuFewColumns(W), Slots);
+      return;
+    }
+    Value *Bytes = C.getNumber(Slots, record(AXIS_N) + 1 + OUT);
+    Value *IsVector = C.CreateAnd(
+        C.CreateICmpEQ(C.getNumber(Slots, record(AXIS_M)), C.number(1)),
+        C.CreateICmpEQ(Bytes, C.number(dtype_bytes(W.Out))));
+    C.when(IsVector, [&] { run(cpuFewColumns(W), Slots); });
+    C.CreateRet(callPart(C, C.getPointer(Slots, cpuPartsSlot(Tensors)),
+                         CpuExchanged, U.type(C.getInt32Ty(), "p"), {Slots}));
   }
 
   Value *exchanged() {

@@ -322,11 +322,6 @@ private:
   }
 };
 
-// Are there a few vectors, whose sums may not be adjacent?
-bool mayGather(const CpuWork &W) {
-  return W.Vector == CPU_VECTOR_ADD && W.Column == CPU_VECTOR_ADD;
-}
-
 // May there be a few vectors, which are multiplied together?
 bool mayBeFew(const CpuWork &W) {
   return W.Vector == CPU_VECTOR_DOT && !W.Tail &&
@@ -346,9 +341,8 @@ class VectorDriver {
   unsigned Tensors;
   Value *Extent[AXIS_ROLES], *Axis[AXIS_ROLES];
   Value *Bases, *Buffer = nullptr, *Adds;
-  Value *Gathered = nullptr; // sums of a few vectors, each of GatheredBytes
-  Value *Vectors = nullptr;  // or elements of theirs, each of VectorBytes
-  enum { GatheredBytes = 2048, VectorBytes = 4096 };
+  Value *Vectors = nullptr; // elements of a few, each of VectorBytes
+  enum { VectorBytes = 4096 };
   Value *Table, *Runs, *Row, *RowRun; // offsets for the epilogue
 
 public:
@@ -363,9 +357,6 @@ public:
       Extent[R] = C.getNumber(Axis[R], (int64_t)0);
     }
     Bases = C.frame(C.getInt64Ty(), Tensors, 8);
-    if (mayGather(W))
-      Gathered =
-          C.frame(C.getInt8Ty(), TEIR_CPU_FEW_COLUMNS * GatheredBytes, 64);
     if (W.Vector == CPU_VECTOR_DOT)
       Vectors = C.frame(C.getInt8Ty(), TEIR_CPU_FEW_COLUMNS * VectorBytes, 64);
     if (W.Tail) {
@@ -420,51 +411,6 @@ private:
   }
 
   void columns(Value *N) {
-    if (!Gathered) {
-      wholeColumns(N);
-      return;
-    }
-    Value *IsWhole = C.CreateAnd(
-        C.CreateICmpEQ(Extent[AXIS_M], C.number(1)),
-        C.CreateICmpEQ(stride(AXIS_N, OUT), C.number(dtype_bytes(W.Out))));
-    C.when(IsWhole, [&] { wholeColumns(N); }, [&] { gatherColumns(N); });
-  }
-
-  // Sums of a few vectors, whose elements in the result are not adjacent.
-  void gatherColumns(Value *N) {
-    int64_t Bytes = dtype_bytes(W.Sum);
-    C.loop(C.number(0), N, C.number(GatheredBytes / Bytes), [&](Value *J) {
-      Value *Count =
-          C.least(C.CreateSub(N, J), C.number(GatheredBytes / Bytes));
-      C.CreateMemSet(Gathered, C.getInt8(0),
-                     C.times(Extent[AXIS_M], GatheredBytes), Align(64));
-      addSteps(C.at(C.getPointer(Bases, IN1), C.times(J, stride(AXIS_N, IN1))),
-               Count, Gathered, Extent[AXIS_M]);
-      C.loop(C.number(0), Count, C.number(1), [&](Value *I) {
-        C.loop(C.number(0), Extent[AXIS_M], C.number(1), [&](Value *V) {
-          spread(C.at(C.at(Gathered, C.times(V, GatheredBytes)),
-                      C.times(I, Bytes)),
-                 C.at(C.at(C.getPointer(Bases, OUT),
-                           C.times(C.plus(J, I), stride(AXIS_N, OUT))),
-                      C.times(V, stride(AXIS_M, OUT))));
-        });
-      });
-    });
-  }
-
-  void spread(Value *From, Value *To) {
-    Type *T = computedType(C.getContext(), W.Sum);
-    Value *Sum = C.get(T, From), *Adding = C.CreateICmpNE(Adds, C.number(0));
-    C.put(C.choose(Adding, {Sum},
-                   [&]() -> Code::Values {
-                     Value *Old = C.get(T, To);
-                     return {T->isIntegerTy() ? C.CreateAdd(Old, Sum)
-                                              : C.CreateFAdd(Old, Sum)};
-                   })[0],
-          To);
-  }
-
-  void wholeColumns(Value *N) {
     int64_t Bytes = dtype_bytes(W.Sum);
     int64_t Whole = TEIR_CPU_RESULT_BYTES / Bytes;
     Value *Most = C.number(W.Tail ? (int64_t)TEIR_CPU_BUFFER_COLUMNS : Whole);
@@ -596,29 +542,21 @@ private:
     });
   }
 
+  // Some steps at a time.
   void add(Value *A, Value *Count, Value *To, Value *Add) {
     C.when(C.CreateICmpEQ(Add, C.number(0)), [&] {
       C.CreateMemSet(To, C.getInt8(0), C.times(Count, dtype_bytes(W.Sum)),
                      Align((uint64_t)dtype_bytes(W.Sum)));
     });
-    addSteps(A, Count, To, C.number(1));
-  }
-
-  // Some steps at a time, to the sums of each vector.
-  void addSteps(Value *A, Value *Count, Value *To, Value *Vectors) {
     Value *K = Extent[AXIS_K];
     Value *Whole = C.CreateAnd(K, C.number(-Together));
     auto Steps = [&](Value *From, Value *Until, int Some) {
       C.loop(From, Until, C.number(Some), [&](Value *P) {
-        C.loop(C.number(0), Vectors, C.number(1), [&](Value *V) {
-          Value *X = C.at(
-              C.at(C.getPointer(Bases, IN0), C.times(P, stride(AXIS_K, IN0))),
-              C.times(V, stride(AXIS_M, IN0)));
-          callKernel(Some == 1, {Count, X, stride(AXIS_K, IN0),
-                                 C.at(A, C.times(P, stride(AXIS_K, IN1))),
-                                 stride(AXIS_K, IN1),
-                                 C.at(To, C.times(V, GatheredBytes))});
-        });
+        Value *X =
+            C.at(C.getPointer(Bases, IN0), C.times(P, stride(AXIS_K, IN0)));
+        callKernel(Some == 1, {Count, X, stride(AXIS_K, IN0),
+                               C.at(A, C.times(P, stride(AXIS_K, IN1))),
+                               stride(AXIS_K, IN1), To});
       });
     };
     Steps(C.number(0), Whole, Together);
@@ -678,9 +616,7 @@ Function *vectorKernel(CpuUnit &U, const CpuWork &Of, bool IsOther) {
 
 CpuCode vectorCode(CpuUnit &U, const CpuWork &W) {
   bool IsNew;
-  std::string Kind = W.Vector == CPU_VECTOR_DOT ? "vector.dot."
-                     : mayGather(W)             ? "vector.add.few."
-                                                : "vector.add.";
+  std::string Kind = W.Vector == CPU_VECTOR_DOT ? "vector.dot." : "vector.add.";
   if (W.Column != CPU_VECTOR_NO)
     Kind += "column.";
   Function *F = U.Common->function(Kind + W.kind(),

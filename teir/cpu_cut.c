@@ -267,20 +267,19 @@ void *teir_cpu_has_few_rows(math *m, const struct teir_cpu_size *s,
                : at_most(m, s->m, 1);
 }
 
-/* Of few columns a vector has lanes that nobody needs.  But where in0 lies
- * along the rows, sums go to memory and back, which more than half as many
- * columns are worth where in0's rows are long. */
+/* Of few columns a vector has lanes that nobody needs.  Where in0 lies along
+ * the rows, vectors lie along them, too. */
 void *teir_cpu_has_few_columns(math *m, const struct teir_cpu_size *s,
                                enum teir_cpu_vector column) {
-  enum { MOST = TEIR_CPU_FEW_COLUMNS, LONG = 1024 };
+  enum { MOST = TEIR_CPU_FEW_COLUMNS, LEAST_ROWS = 16, LEAST_STEPS = 4 };
   bool wide = dtype_bytes(s->dot.packed[IN0]) == 8; /* a vector has half */
-  bool added = column != CPU_VECTOR_DOT || wide;
-  void *is = few(m, s->n, MOST, s->k, !added);
   if (column == CPU_VECTOR_DOT)
-    return is;
-  void *pays = apply(m, CPU_EITHER, few(m, s->n, MOST / 2, s->m, false),
-                     apply(m, CPU_AT_MOST, number(m, LONG), s->m));
-  return apply(m, CPU_BOTH, is, pays);
+    return few(m, s->n, MOST, s->k, !wide);
+  void *is = apply(m, CPU_BOTH, at_most(m, s->n, wide ? MOST / 2 : MOST),
+                   apply(m, CPU_AT_MOST, number(m, LEAST_ROWS), s->m));
+  is = apply(m, CPU_BOTH, is,
+             apply(m, CPU_AT_MOST, number(m, LEAST_STEPS), s->k));
+  return apply(m, CPU_EITHER, at_most(m, s->n, 1), is);
 }
 
 void *teir_cpu_gathers(math *m, void *vectors, void *rows, int bytes,

@@ -268,6 +268,19 @@ static void *price_vector(math *m, const struct code *c,
   return times(m, vectors, times(m, together, line(m, call, step, along)));
 }
 
+/* Of few columns in vectors along the rows: the same as of few rows, whose sums
+ * are transposed. */
+static void *price_exchanged(math *m, const struct code *c) {
+  enum { SUM = CYCLE / 2 };
+  struct teir_cpu_size turned = *c->s;
+  turned.m = c->s->n;
+  turned.n = c->s->m;
+  turned.turned = false;
+  struct code of = {c->b, &turned, c->t, c->masks};
+  return plus(m, price_direct(m, &of),
+              times(m, times(m, turned.m, turned.n), number(m, SUM)));
+}
+
 /* As of a matrix and a vector where it has one row, or few columns. */
 static void *price_thin(math *m, const struct code *c,
                         const struct teir_cpu_thin *thin,
@@ -277,8 +290,10 @@ static void *price_thin(math *m, const struct code *c,
     turned.m = c->s->n;
     turned.n = c->s->m;
     struct code of = {c->b, &turned, c->t, c->masks};
-    otherwise =
-        choose(m, thin->column, price_vector(m, &of, w->column), otherwise);
+    void *column = price_vector(m, &of, w->column);
+    if (w->column == CPU_VECTOR_ADD)
+      column = choose(m, at_most(m, c->s->n, 1), column, price_exchanged(m, c));
+    otherwise = choose(m, thin->column, column, otherwise);
   }
   return thin->row ? choose(m, thin->row, price_vector(m, c, w->row), otherwise)
                    : otherwise;

@@ -91,6 +91,7 @@ static const struct {
     {"axes", axes, {7, 231, 259, 51}, 4},
     {"skinny", clamped, {4, 3001, 1501, 1}, 4},
     {"low", packed, {15, 132, 8500, 1}, 3}, /* the last part is small */
+    {"few columns", packed, {3001, 6, 1100, 1}, 4},
     {"rows", rows, {3001, 1, 6000, 1}, 4},
     {"across", across, {1, 3001, 6000, 1}, 4},
 };
