@@ -170,8 +170,8 @@ struct teir_cpu_cut teir_cpu_cut_direct(const struct teir_cpu_blocks *b,
                                         void *across) {
   /* Not more blocks of rows than pages that the processor has at hand, so that
    * columns follow soon in each: of short rows a page holds several.  Of an in1
-   * that no cache holds, a few steps of all columns. */
-  enum { FEW = 64, SHORT = 256, LONG = 1000, STEPS = 32 };
+   * that no cache holds, some steps of all columns. */
+  enum { FEW = 64, SHORT = 256, LONG = 1000 };
   struct teir_cpu_cut c = {.block_m = s->m, .block_k = s->k};
   if (s->turned && !s->finishes)
     c.block_k = number(m, TEIR_CPU_DIRECT_K);
@@ -188,7 +188,7 @@ struct teir_cpu_cut teir_cpu_cut_direct(const struct teir_cpu_blocks *b,
     void *cuts = apply(m, CPU_BOTH, across, at_most(m, s->n, FEW));
     steps = choose(m, cuts, number(m, TEIR_CPU_DIRECT_K), steps);
   }
-  c.block_k = choose(m, kept, steps, number(m, STEPS));
+  c.block_k = choose(m, kept, steps, number(m, TEIR_CPU_DIRECT_K));
   return c;
 }
 
