@@ -118,8 +118,14 @@ private:
         C.CreateICmpEQ(C.getNumber(Slots, record(AXIS_M)), C.number(1)),
         C.CreateICmpEQ(Bytes, C.number(dtype_bytes(W.Out))));
     C.when(IsVector, [&] { run(cpuFewColumns(W), Slots); });
-    C.CreateRet(callPart(C, C.getPointer(Slots, cpuPartsSlot(Tensors)),
-                         CpuExchanged, U.type(C.getInt32Ty(), "p"), {Slots}));
+    Value *Parts = C.getPointer(Slots, cpuPartsSlot(Tensors));
+    // Columns that are a vector are multiplied as they are: kernels have two.
+    Value *Two = C.getNumber(Parts, CpuParts + CpuColumns);
+    Value *Columns = C.getNumber(Slots, record(AXIS_M));
+    C.when(C.CreateICmpNE(C.times(Columns, 2), Two), [&] {
+      C.CreateRet(callPart(C, Parts, CpuExchanged, U.type(C.getInt32Ty(), "p"),
+                           {Slots}));
+    });
   }
 
   Value *exchanged() {
