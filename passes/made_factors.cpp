@@ -9,12 +9,22 @@
 //              for i, j:  s = 0;  for k:  s += t[i][k] * b[k][j];  ..
 //     kept:    the nest as it was
 //
-// The factor must be computed in all iterations of the loops around it, from
-// counters, elements and what does not change, by operations that have no
-// effect; and some loop around the product must not move it.  So nothing is
-// computed that the source does not compute, but once where it does so often.
+// The factor must be computed from counters, elements and what does not change,
+// by operations that have no effect; and some loop around the product must not
+// move it.  So nothing is computed that the source does not compute, but once
+// where it does so often.
+//
+// An element that is read backwards while the nest goes forwards through its
+// other tensors (w[K - 1 - k] * x[t + k], w[k] * x[t - k]) is such a factor,
+// too: what is made is a reversed copy.
+//
+// Where conditions on counters decide whether a factor is computed, those that
+// it is computed for are made.  If they depend on loops that do not move it,
+// they must hold for each in the middle or in the last iterations of these;
+// else what was made is dropped, and the nest runs as it was.
 #include "made_factors.h"
 #include "checks.h"
+#include "directions.h"
 #include "ir_code.h"
 #include "ir_sums.h"
 #include "nest_parts.h"
@@ -32,13 +42,19 @@ class MadeFactors {
   // Of fewer uses of each element, or fewer products, making a factor costs
   // more than it spares.
   enum { UsesLeast = 4, ProductsLeast = 1024 };
+  using Moved = SmallPtrSet<const Loop *, 4>;
+  struct Condition {
+    Guard Of;
+    bool OfAxes; // it depends on nothing but loops that move the factor
+  };
   struct Factor {
     Instruction *V = nullptr;
     const Instruction *Product = nullptr;
-    SmallPtrSet<const Loop *, 4> Moving;
-    SmallVector<Loop *, 4> Axes;    // from the outermost
-    Value *At = nullptr;            // the memory
-    SmallVector<Value *, 4> Stride; // of the axes, in elements
+    Moved Moving, Down;              // Down: the copy is read backwards
+    SmallVector<Condition, 4> Asked; // from the outermost
+    SmallVector<Loop *, 4> Axes;     // from the outermost
+    Value *At = nullptr;             // the memory
+    SmallVector<Value *, 4> Stride;  // of the axes, in elements
   };
   Loop &L;
   LoopFacts &Facts;
@@ -48,6 +64,7 @@ class MadeFactors {
   SmallVector<Instruction *, 16> Accesses;
   SmallVector<Factor, 4> Factors;
   SmallPtrSet<const Instruction *, 16> Seen; // of one factor
+  SmallPtrSet<const Instruction *, 16> InFactors;
   DenseMap<const Loop *, Value *> Extent;
   DebugLoc At;
 
@@ -67,6 +84,9 @@ public:
       for (Instruction &I : *B)
         if (isSumOfProduct(I) && I.getType()->isFloatingPointTy())
           addFactorsOf(I);
+    if (LoadInst *X = findOpposite(L, accessesBeside(), Places, SE))
+      addOpposite(*X);
+    chooseDirections();
     return !Factors.empty() && Factors.size() <= FactorsMax;
   }
 
@@ -98,11 +118,20 @@ public:
     B.CreateCondBr(B.CreateIsNull(Memory), Old, Make);
     Code Body(*Make);
     Body.SetCurrentDebugLocation(At);
+    Value *AllMade = Body.getTrue();
     for (Factor &X : Factors) {
       X.At = Body.CreateGEP(Body.getInt8Ty(), Memory, X.At);
-      make(Body, X);
+      AllMade = Body.CreateAnd(AllMade, make(Body, X));
     }
-    Body.CreateBr(Begin);
+    if (isa<Constant>(AllMade)) {
+      Body.CreateBr(Begin);
+    } else {
+      BasicBlock *Drop = Block("nputeir.drop");
+      Body.CreateCondBr(AllMade, Begin, Drop);
+      B.SetInsertPoint(Drop);
+      emitFree(B, Memory);
+      B.CreateBr(Old);
+    }
     for (Factor &X : Factors)
       read(X);
     release(*Memory);
@@ -141,19 +170,6 @@ private:
            SE.properlyDominates(S, L.getHeader()) && Code.isSafe(S);
   }
 
-  // In the body of each loop around it, whatever else happens there.
-  bool alwaysRuns(const Instruction &I) {
-    const BasicBlock *B = I.getParent();
-    for (const Loop *In = Facts.LI.getLoopFor(B);; In = In->getParentLoop()) {
-      if ((B == In->getHeader() && testsFirst(*In)) ||
-          !Facts.DT.dominates(B, In->getLoopLatch()))
-        return false;
-      if (In == &L)
-        return true;
-      B = In->getLoopPreheader();
-    }
-  }
-
   // The factors in a sum of products.
   void addFactorsOf(const Instruction &Sum, int Depth = 0) {
     enum { DepthMax = 3 };
@@ -180,11 +196,27 @@ private:
     if (!I || !L.contains(I) || isElement(Element) ||
         any_of(Factors, [I](const Factor &X) { return X.V == I; }))
       return;
+    add(*I, Product);
+  }
+
+  // Of its products, the first one.
+  void addOpposite(LoadInst &Element) {
+    SmallVector<Instruction *, 4> Open = {&Element};
+    while (!Open.empty()) // along casts, which end at what casts none
+      for (User *U : Open.pop_back_val()->users()) {
+        auto *I = cast<Instruction>(U);
+        if (!isa<CastInst>(I))
+          return add(Element, *I);
+        Open.push_back(I);
+      }
+  }
+
+  void add(Instruction &I, const Instruction &Product) {
     Factor X;
-    X.V = I;
+    X.V = &I;
     X.Product = &Product;
     Seen.clear();
-    if (!alwaysRuns(*I) || !mayBeMade(*I, X))
+    if (!L.contains(&Product) || !mayBeMade(I, X.Moving))
       return;
     const Loop *In = Facts.LI.getLoopFor(Product.getParent());
     bool Stays = false;
@@ -193,15 +225,59 @@ private:
       if (In == &L)
         break;
     }
-    for (Loop *Around = Facts.LI.getLoopFor(I->getParent());;
+    for (Loop *Around = Facts.LI.getLoopFor(I.getParent());;
          Around = Around->getParentLoop()) {
       if (X.Moving.count(Around))
         X.Axes.insert(X.Axes.begin(), Around);
       if (Around == &L)
         break;
     }
-    if (Stays && !X.Axes.empty() && X.Axes.size() == X.Moving.size())
-      Factors.push_back(std::move(X));
+    SmallPtrSet<const Instruction *, 16> Parts = Seen;
+    if (!Stays || X.Axes.empty() || X.Axes.size() != X.Moving.size() ||
+        !findConditions(X))
+      return;
+    InFactors.insert(Parts.begin(), Parts.end());
+    Factors.push_back(std::move(X));
+  }
+
+  bool findConditions(Factor &X) {
+    SmallVector<Guard, 4> Guards;
+    if (!findGuards(*X.V, L, Facts.LI, Facts.DT, Facts.PDT, Guards))
+      return false;
+    for (const Guard &G : Guards) {
+      Moved By;
+      Seen.clear();
+      if (!mayBeMade(*G.Condition, By) || !asksCounters())
+        return false;
+      X.Asked.push_back(
+          {G, all_of(By, [&](const Loop *Of) { return X.Moving.count(Of); })});
+    }
+    return true;
+  }
+
+  // Of what was seen last: neither elements nor what may trap.
+  bool asksCounters() const {
+    return none_of(Seen, [](const Instruction *I) {
+      return isa<LoadInst, CallInst>(I) || I->isIntDivRem();
+    });
+  }
+
+  SmallVector<Instruction *, 16> accessesBeside() {
+    SmallVector<Instruction *, 16> Others;
+    copy_if(Accesses, std::back_inserter(Others),
+            [&](const Instruction *I) { return !InFactors.count(I); });
+    return Others;
+  }
+
+  // A copy goes the way of what else the nest accesses.
+  void chooseDirections() {
+    Directions Others;
+    for (const Instruction *I : accessesBeside())
+      Others.add(*I, L, Places, SE);
+    for (Factor &X : Factors)
+      for (const Loop *Axis : X.Axes)
+        if (Others.Down.count(Axis) && !Others.Up.count(Axis))
+          X.Down.insert(Axis);
   }
 
   // Which a nest reads as it is.
@@ -213,7 +289,7 @@ private:
     return isa<SCEVAddRecExpr>(Places.wide(S)) || SE.isLoopInvariant(S, &L);
   }
 
-  bool mayBeMade(const Value &V, Factor &X) {
+  bool mayBeMade(const Value &V, Moved &By) {
     const auto *I = dyn_cast<Instruction>(&V);
     if (!I || !L.contains(I) || !Seen.insert(I).second)
       return true;
@@ -221,7 +297,7 @@ private:
       return false;
     if (const auto *P = dyn_cast<PHINode>(I))
       return SE.isSCEVable(P->getType()) &&
-             counts(SE.getSCEV(const_cast<PHINode *>(P)), X);
+             counts(SE.getSCEV(const_cast<PHINode *>(P)), By);
     if (const auto *Load = dyn_cast<LoadInst>(I)) {
       if (!Load->isSimple() || !all_of(Accesses, [&](Instruction *W) {
             return isa<LoadInst>(W) || Places.areApart(*W, *Load);
@@ -236,17 +312,17 @@ private:
                     CmpInst, GetElementPtrInst, FreezeInst>(I))
       return false;
     return all_of(I->operands(),
-                  [&](const Use &U) { return mayBeMade(*U.get(), X); });
+                  [&](const Use &U) { return mayBeMade(*U.get(), By); });
   }
 
   // S is a start plus steps of loops.
-  bool counts(const SCEV *S, Factor &X) {
+  bool counts(const SCEV *S, Moved &By) {
     const auto *Rec = dyn_cast<SCEVAddRecExpr>(S);
     if (!Rec || !L.contains(Rec->getLoop()))
       return isKnown(S);
-    X.Moving.insert(Rec->getLoop());
+    By.insert(Rec->getLoop());
     return Rec->isAffine() && isKnown(Rec->getStepRecurrence(SE)) &&
-           counts(Rec->getStart(), X);
+           counts(Rec->getStart(), By);
   }
 
   // ---- in front ----
@@ -366,31 +442,80 @@ private:
   Value *placeOf(IRBuilder<> &B, const Factor &X,
                  function_ref<Value *(const Loop &)> Now) {
     Value *Way = B.getInt64(0);
-    for (size_t A = 0; A < X.Axes.size(); A++)
-      Way = B.CreateAdd(Way, B.CreateMul(Now(*X.Axes[A]), X.Stride[A]));
+    for (size_t A = 0; A < X.Axes.size(); A++) {
+      Value *I = Now(*X.Axes[A]);
+      if (X.Down.count(X.Axes[A]))
+        I = B.CreateSub(B.CreateSub(Extent[X.Axes[A]], B.getInt64(1)), I);
+      Way = B.CreateAdd(Way, B.CreateMul(I, X.Stride[A]));
+    }
     Way = B.CreateMul(Way, B.getInt64(bytesOf(X)));
     return B.CreatePointerCast(B.CreateGEP(B.getInt8Ty(), X.At, Way),
                                pointerTo(X.V->getType()));
   }
 
-  void make(Code &B, Factor &X) {
-    DenseMap<const Loop *, Value *> Now;
-    makeAlong(B, X, Now, 0);
+  using Iterations = DenseMap<const Loop *, Value *>;
+
+  // Whether all that the nest reads has been made.
+  Value *make(Code &B, Factor &X) {
+    Iterations Now;
+    return makeAlong(B, X, Now, 0, B.getTrue());
   }
-  void makeAlong(Code &B, Factor &X, DenseMap<const Loop *, Value *> &Now,
-                 size_t Axis) {
-    if (Axis == X.Axes.size()) {
+  Value *makeAlong(Code &B, Factor &X, Iterations &Now, size_t Axis,
+                   Value *Good) {
+    if (Axis == X.Axes.size())
+      return B.CreateAnd(Good, makeOne(B, X, Now));
+    Loop *Of = X.Axes[Axis];
+    auto Inner = [&](Value *I, Value *Good) {
+      Now[Of] = I;
+      return makeAlong(B, X, Now, Axis + 1, Good);
+    };
+    Value *None = B.getInt64(0), *Each = B.getInt64(1);
+    if (all_of(X.Asked, [](const Condition &C) { return C.OfAxes; })) {
+      B.loop(None, Extent[Of], Each, [&](Value *I) { Inner(I, Good); });
+      return Good;
+    }
+    return B.carry(None, Extent[Of], Each, {Good},
+                   [&](Value *I, ArrayRef<Value *> Now) {
+                     return Code::Values{Inner(I, Now[0])};
+                   })[0];
+  }
+
+  // False: nobody knows whether it is read.
+  Value *makeOne(Code &B, const Factor &X, const Iterations &Now) {
+    auto Store = [&] {
       Made Done;
       Value *V = compute(B, X.V, Done, Now);
       B.CreateStore(
           V, placeOf(B, X, [&](const Loop &Of) { return Now.lookup(&Of); }));
-      return;
+    };
+    if (X.Asked.empty()) {
+      Store();
+      return B.getTrue();
     }
-    Loop *Of = X.Axes[Axis];
-    B.loop(B.getInt64(0), Extent[Of], B.getInt64(1), [&](Value *I) {
-      Now[Of] = I;
-      makeAlong(B, X, Now, Axis + 1);
-    });
+    Iterations Middle = Now, Last = Now;
+    for (const Loop *Of : L.getLoopsInPreorder())
+      if (!X.Moving.count(Of)) {
+        Middle[Of] = B.CreateLShr(Extent[Of], B.getInt64(1));
+        Last[Of] = B.CreateSub(Extent[Of], B.getInt64(1));
+      }
+    Value *Never = B.CreateNot(holdAll(B, X, Now, /*OfAxes=*/true));
+    Value *Reads =
+        B.CreateOr(holdAll(B, X, Middle, false), holdAll(B, X, Last, false));
+    B.when(Reads, Store);
+    return B.CreateOr(Reads, Never);
+  }
+
+  // Those of axes alone, or all.  Where one is undefined behind another that
+  // does not hold, nothing depends on it.
+  Value *holdAll(Code &B, const Factor &X, const Iterations &Now, bool OfAxes) {
+    Value *All = B.getTrue();
+    Made Done;
+    for (const Condition &C : X.Asked)
+      if (C.OfAxes || !OfAxes) {
+        Value *Is = B.CreateFreeze(compute(B, C.Of.Condition, Done, Now));
+        All = B.CreateAnd(All, C.Of.Holds ? Is : B.CreateNot(Is));
+      }
+    return All;
   }
 
   DenseMap<const Loop *, Value *> Counter; // 0, 1, 2, .. in L

@@ -282,6 +282,53 @@ bool comesBefore(const Instruction &X, const Instruction &Y, const LoopInfo &LI,
   return First == Then ? X.comesBefore(&Y) : DT.dominates(First, Then);
 }
 
+// The block of In in front of B on all ways to it, B's own condition added;
+// null: it depends on more.
+static const BasicBlock *stepBack(const BasicBlock *B, const Loop &In,
+                                  const LoopInfo &LI, const DominatorTree &DT,
+                                  const PostDominatorTree &PDT,
+                                  SmallVectorImpl<Guard> &Found) {
+  const BasicBlock *From = B->getSinglePredecessor();
+  if (!From) {
+    From = DT.getNode(B)->getIDom()->getBlock();
+    return PDT.dominates(B, From) && LI.getLoopFor(From) == &In ? From
+                                                                : nullptr;
+  }
+  const Loop *Left = LI.getLoopFor(From);
+  if (Left != &In) { // B stands behind a loop
+    while (Left->getParentLoop() != &In)
+      Left = Left->getParentLoop();
+    return Left->getExitingBlock() == From ? Left->getLoopPreheader() : nullptr;
+  }
+  const auto *Branch = dyn_cast<BranchInst>(From->getTerminator());
+  if (!Branch)
+    return nullptr;
+  if (Branch->isConditional())
+    Found.push_back({Branch->getCondition(), Branch->getSuccessor(0) == B});
+  return From;
+}
+
+bool findGuards(const Instruction &I, const Loop &Outer, const LoopInfo &LI,
+                const DominatorTree &DT, const PostDominatorTree &PDT,
+                SmallVectorImpl<Guard> &Found) {
+  const BasicBlock *B = I.getParent();
+  for (const Loop *In = LI.getLoopFor(B);; In = In->getParentLoop()) {
+    if (!In->getLoopLatch())
+      return false;
+    while (B && !DT.dominates(B, In->getLoopLatch())) // each comes earlier
+      B = stepBack(B, *In, LI, DT, PDT, Found);
+    if (!B || (B == In->getHeader() && exitsBeforeBody(*In)))
+      return false;
+    if (In == &Outer)
+      break;
+    B = In->getLoopPreheader();
+    if (!B)
+      return false;
+  }
+  std::reverse(Found.begin(), Found.end());
+  return true;
+}
+
 bool isUsedAfter(const Loop &L) {
   for (const BasicBlock *B : L.blocks())
     for (const Instruction &I : *B)

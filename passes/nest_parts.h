@@ -5,6 +5,7 @@
 #include "checks.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/Analysis/PostDominators.h"
 #include "llvm/Transforms/Utils/ValueMapper.h"
 
 namespace nputeir {
@@ -69,6 +70,17 @@ bool findAccesses(const llvm::Loop &L,
 // front of what holds Y.
 bool comesBefore(const llvm::Instruction &X, const llvm::Instruction &Y,
                  const llvm::LoopInfo &LI, const llvm::DominatorTree &DT);
+// A condition of a branch, which goes one way.
+struct Guard {
+  llvm::Value *Condition;
+  bool Holds;
+};
+// In each iteration of the loops from Outer to the one around I, these decide
+// whether I runs, each where those before it hold; false: it depends on more.
+bool findGuards(const llvm::Instruction &I, const llvm::Loop &Outer,
+                const llvm::LoopInfo &LI, const llvm::DominatorTree &DT,
+                const llvm::PostDominatorTree &PDT,
+                llvm::SmallVectorImpl<Guard> &Found);
 // The innermost one.
 const llvm::Loop *loopAround(const llvm::Instruction &X,
                              const llvm::Instruction &Y,

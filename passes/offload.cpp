@@ -264,11 +264,12 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &FAM) {
     if (!D->Print && (OnCpu || wantsCpuCode(Asked, F))) {
       if (!OnCpu && any_of(Found, IsLeft) && (Changed || LeavesCpu))
         TakeLeft(TakenBy::Matrix);
-      auto IsBeside = [](const Finding &N) {
-        return N.V.rule == RULE_EXTRA_STORE;
+      auto Has = [&](rule R) {
+        return any_of(Found, [R](const Finding &N) { return N.V.rule == R; });
       };
       if ((any_of(Found, IsLeft) && (Changed || LeavesCpu)) ||
-          (any_of(Found, IsBeside) && hasVectorsBeside(C.function(), Own->FAM)))
+          Has(RULE_DIRECTIONS) || // a copy of a vector, if not of a matrix
+          (Has(RULE_EXTRA_STORE) && hasVectorsBeside(C.function(), Own->FAM)))
         TakeLeft(TakenBy::Any);
     }
     Changed |= replaceCopied(C, F, Asked, Found, Scope.A);

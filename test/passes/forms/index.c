@@ -2,7 +2,7 @@
 // RUN: env NPUTEIR_OPTIONS=min-macs=0 %verify -O1 %s
 // RUN: env NPUTEIR_OPTIONS=min-macs=0 %verify -O2 %s
 // RUN: env NPUTEIR_OPTIONS=min-macs=0 %verify -O3 %s
-// DONE: 52
+// DONE: 54
 #include "forms.h"
 #define I for (int i = 0; i < M; i++)
 #define J for (int j = 0; j < N; j++)
@@ -57,9 +57,9 @@ INT_FORM(rows_down) {
     C[i * N + j] = s;
   }
 }
-INT_FORM(one_tensor_down) { // a near miss
+INT_FORM(one_tensor_down) { // as a reversed copy
   if (K > 0)
-    I J // expected-remark {{OppositeDirections}}
+    I J // expected-remark {{mk,kn->mn}}
       L C[i * N + j] += A[i * K + k] * B[(K - 1 - k) * N + j];
 }
 INT_FORM(reversed_constant) {

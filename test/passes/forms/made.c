@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 46
+// DONE: 51
 #include "forms.h"
 #include <math.h>
 #define I for (int i = 0; i < M; i++)
@@ -83,6 +83,15 @@ FORM(with_bias) { // which may be computed as often as it is
   I { // expected-remark {{mk,kn->mn}}
     J C[i * N + j] = fabsf((float)B[j]);
     L J C[i * N + j] += fabsf(X) * Y;
+  }
+}
+FORM(within_margins) { // where there are elements
+  I J { // expected-remark {{mkl,nkl->mn}}
+    float s = 0;
+    for (int p = 0; p < 3; p++)
+      if (i + p >= 1 && i + p <= M)
+        L s += fmaxf((float)A[(i + p - 1) * K + k], 0) * (float)B[(p * N + j) * K + k];
+    C[i * N + j] = s;
   }
 }
 
