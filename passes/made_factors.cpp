@@ -27,6 +27,7 @@
 #include "directions.h"
 #include "ir_code.h"
 #include "ir_sums.h"
+#include "masked_products.h"
 #include "nest_parts.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
@@ -52,6 +53,7 @@ class MadeFactors {
     const Instruction *Product = nullptr;
     Moved Moving, Down;              // Down: the copy is read backwards
     SmallVector<Condition, 4> Asked; // from the outermost
+    SmallVector<Guard, 4> Masks;     // which ask for it instead
     SmallVector<Loop *, 4> Axes;     // from the outermost
     Value *At = nullptr;             // the memory
     SmallVector<Value *, 4> Stride;  // of the axes, in elements
@@ -82,7 +84,8 @@ public:
       return false;
     for (BasicBlock *B : L.blocks())
       for (Instruction &I : *B)
-        if (isSumOfProduct(I) && I.getType()->isFloatingPointTy())
+        if (isSumOfProduct(I) && !addMasked(I) &&
+            I.getType()->isFloatingPointTy())
           addFactorsOf(I);
     if (LoadInst *X = findOpposite(L, accessesBeside(), Places, SE))
       addOpposite(*X);
@@ -193,10 +196,57 @@ private:
     const Value *Element = V;
     while (isa<CastInst>(Element))
       Element = cast<CastInst>(Element)->getOperand(0);
-    if (!I || !L.contains(I) || isElement(Element) ||
-        any_of(Factors, [I](const Factor &X) { return X.V == I; }))
-      return;
-    add(*I, Product);
+    if (I && L.contains(I) && !isElement(Element) && !isFactor(*I))
+      add(*I, Product);
+  }
+
+  bool isFactor(const Instruction &I) const {
+    return any_of(Factors, [&](const Factor &X) { return X.V == &I; });
+  }
+
+  // False: no condition on elements skips the product, or none of its factors
+  // can be zero instead.
+  bool addMasked(const Instruction &Sum) {
+    SmallVector<Guard, 4> Guards;
+    if (!findGuards(Sum, L, Facts.LI, Facts.DT, Facts.PDT, Guards) ||
+        Guards.empty())
+      return false;
+    return any_of(findElements(Sum), [&](Instruction *I) {
+      return L.contains(I) && (isFactor(*I) || addMasked(*I, Sum, Guards));
+    });
+  }
+
+  bool addMasked(Instruction &I, const Instruction &Sum,
+                 ArrayRef<Guard> Guards) {
+    Factor X;
+    X.V = &I;
+    X.Product = &Sum;
+    Seen.clear();
+    if (!mayBeMade(I, X.Moving))
+      return false;
+    SmallPtrSet<const Instruction *, 16> Parts = Seen;
+    SmallVector<Guard, 4> OfElements;
+    for (const Guard &G : Guards) {
+      Seen.clear();
+      if (!mayBeMade(*G.Branch->getCondition(), X.Moving))
+        return false;
+      if (!asksCounters())
+        OfElements.push_back(G);
+      X.Asked.push_back({G, true});
+      Parts.insert(Seen.begin(), Seen.end());
+    }
+    auto IsWithin = [&](const Guard &G) {
+      return all_of(X.Moving,
+                    [&](const Loop *By) { return By->contains(G.Branch); });
+    };
+    copy_if(Guards, std::back_inserter(X.Masks), IsWithin);
+    if (OfElements.empty() || !all_of(OfElements, IsWithin) ||
+        !skipsProductsOf(X.Masks.front(), I, L, Facts.DT) ||
+        !setAxes(X, *X.Masks.front().Branch))
+      return false;
+    InFactors.insert(Parts.begin(), Parts.end());
+    Factors.push_back(std::move(X));
+    return true;
   }
 
   // Of its products, the first one.
@@ -218,26 +268,31 @@ private:
     Seen.clear();
     if (!L.contains(&Product) || !mayBeMade(I, X.Moving))
       return;
-    const Loop *In = Facts.LI.getLoopFor(Product.getParent());
+    SmallPtrSet<const Instruction *, 16> Parts = Seen;
+    if (!setAxes(X, I) || !findConditions(X))
+      return;
+    InFactors.insert(Parts.begin(), Parts.end());
+    Factors.push_back(std::move(X));
+  }
+
+  // False: all loops around the product move the factor, or some that are not
+  // around Of, which reads it.
+  bool setAxes(Factor &X, const Instruction &Of) {
     bool Stays = false;
-    for (;; In = In->getParentLoop()) {
+    for (const Loop *In = Facts.LI.getLoopFor(X.Product->getParent());;
+         In = In->getParentLoop()) {
       Stays |= !X.Moving.count(In);
       if (In == &L)
         break;
     }
-    for (Loop *Around = Facts.LI.getLoopFor(I.getParent());;
+    for (Loop *Around = Facts.LI.getLoopFor(Of.getParent());;
          Around = Around->getParentLoop()) {
       if (X.Moving.count(Around))
         X.Axes.insert(X.Axes.begin(), Around);
       if (Around == &L)
         break;
     }
-    SmallPtrSet<const Instruction *, 16> Parts = Seen;
-    if (!Stays || X.Axes.empty() || X.Axes.size() != X.Moving.size() ||
-        !findConditions(X))
-      return;
-    InFactors.insert(Parts.begin(), Parts.end());
-    Factors.push_back(std::move(X));
+    return Stays && !X.Axes.empty() && X.Axes.size() == X.Moving.size();
   }
 
   bool findConditions(Factor &X) {
@@ -247,7 +302,7 @@ private:
     for (const Guard &G : Guards) {
       Moved By;
       Seen.clear();
-      if (!mayBeMade(*G.Condition, By) || !asksCounters())
+      if (!mayBeMade(*G.Branch->getCondition(), By) || !asksCounters())
         return false;
       X.Asked.push_back(
           {G, all_of(By, [&](const Loop *Of) { return X.Moving.count(Of); })});
@@ -284,7 +339,8 @@ private:
   bool isElement(const Value *V) {
     const auto *Load = dyn_cast<LoadInst>(V);
     if (!Load)
-      return isa<PHINode>(V);
+      return isa<PHINode>(V) &&
+             Facts.LI.isLoopHeader(cast<PHINode>(V)->getParent());
     const SCEV *S = SE.getSCEV(const_cast<Value *>(Load->getPointerOperand()));
     return isa<SCEVAddRecExpr>(Places.wide(S)) || SE.isLoopInvariant(S, &L);
   }
@@ -296,8 +352,7 @@ private:
     if (Seen.size() > PartsMax || I->getType()->isVectorTy())
       return false;
     if (const auto *P = dyn_cast<PHINode>(I))
-      return SE.isSCEVable(P->getType()) &&
-             counts(SE.getSCEV(const_cast<PHINode *>(P)), By);
+      return mayBeMade(*P, By);
     if (const auto *Load = dyn_cast<LoadInst>(I)) {
       if (!Load->isSimple() || !all_of(Accesses, [&](Instruction *W) {
             return isa<LoadInst>(W) || Places.areApart(*W, *Load);
@@ -313,6 +368,14 @@ private:
       return false;
     return all_of(I->operands(),
                   [&](const Use &U) { return mayBeMade(*U.get(), By); });
+  }
+
+  bool mayBeMade(const PHINode &P, Moved &By) {
+    if (auto C = choiceOf(P, Facts.DT))
+      return mayBeMade(*C->Branch->getCondition(), By) &&
+             mayBeMade(*C->Side[0], By) && mayBeMade(*C->Side[1], By);
+    return SE.isSCEVable(P.getType()) &&
+           counts(SE.getSCEV(const_cast<PHINode *>(&P)), By);
   }
 
   // S is a start plus steps of loops.
@@ -430,13 +493,29 @@ private:
       return V;
     if (Value *Known = Done.lookup(V))
       return Known;
-    if (isa<PHINode>(I))
-      return Done[V] = counter(B, SE.getSCEV(I), Now);
+    if (const auto *P = dyn_cast<PHINode>(I)) {
+      auto C = choiceOf(*P, Facts.DT);
+      return Done[V] =
+                 C ? choose(B, *C, Done, Now) : counter(B, SE.getSCEV(I), Now);
+    }
     Instruction *New = I->clone();
     for (Use &U : New->operands())
       U.set(compute(B, U.get(), Done, Now));
     B.Insert(New);
     return Done[V] = New;
+  }
+
+  // What is computed on one side is not known behind it.
+  Value *choose(Code &B, const Choice &C, Made &Done,
+                const DenseMap<const Loop *, Value *> &Now) {
+    Value *Is = compute(B, C.Branch->getCondition(), Done, Now);
+    Value *V = Constant::getNullValue(C.Side[0]->getType());
+    for (unsigned S = 0; S < 2; S++)
+      V = B.choose(S == 0 ? Is : B.CreateNot(Is), {V}, [&] {
+        Made Here = Done;
+        return Code::Values{compute(B, C.Side[S], Here, Now)};
+      })[0];
+    return V;
   }
 
   Value *placeOf(IRBuilder<> &B, const Factor &X,
@@ -482,14 +561,16 @@ private:
 
   // False: nobody knows whether it is read.
   Value *makeOne(Code &B, const Factor &X, const Iterations &Now) {
-    auto Store = [&] {
-      Made Done;
-      Value *V = compute(B, X.V, Done, Now);
+    auto Put = [&](Value *V) {
       B.CreateStore(
           V, placeOf(B, X, [&](const Loop &Of) { return Now.lookup(&Of); }));
     };
-    if (X.Asked.empty()) {
-      Store();
+    auto Store = [&] {
+      Made Done;
+      Put(compute(B, X.V, Done, Now));
+    };
+    if (!X.Masks.empty() || X.Asked.empty()) {
+      Put(orZero(B, X, X.Asked, Made(), Now));
       return B.getTrue();
     }
     Iterations Middle = Now, Last = Now;
@@ -505,6 +586,19 @@ private:
     return B.CreateOr(Reads, Never);
   }
 
+  // The factor, if all that is asked holds.
+  Value *orZero(Code &B, const Factor &X, ArrayRef<Condition> Asked, Made Done,
+                const Iterations &Now) {
+    if (Asked.empty())
+      return compute(B, X.V, Done, Now);
+    const Guard &G = Asked.front().Of;
+    Value *Is = compute(B, G.Branch->getCondition(), Done, Now);
+    Value *Zero = Constant::getNullValue(X.V->getType());
+    return B.choose(G.Holds ? Is : B.CreateNot(Is), {Zero}, [&] {
+      return Code::Values{orZero(B, X, Asked.drop_front(), Done, Now)};
+    })[0];
+  }
+
   // Those of axes alone, or all.  Where one is undefined behind another that
   // does not hold, nothing depends on it.
   Value *holdAll(Code &B, const Factor &X, const Iterations &Now, bool OfAxes) {
@@ -512,7 +606,8 @@ private:
     Made Done;
     for (const Condition &C : X.Asked)
       if (C.OfAxes || !OfAxes) {
-        Value *Is = B.CreateFreeze(compute(B, C.Of.Condition, Done, Now));
+        Value *Is =
+            B.CreateFreeze(compute(B, C.Of.Branch->getCondition(), Done, Now));
         All = B.CreateAnd(All, C.Of.Holds ? Is : B.CreateNot(Is));
       }
     return All;
@@ -534,13 +629,39 @@ private:
     return Known = P;
   }
 
+  Value *readAt(IRBuilder<> &B, const Factor &X) {
+    return B.CreateLoad(X.V->getType(), placeOf(B, X, [&](const Loop &Of) {
+                          return counterOf(Of);
+                        }));
+  }
+
   void read(Factor &X) {
+    if (!X.Masks.empty())
+      return readMasked(X);
     IRBuilder<> B(X.V->getNextNode());
     B.SetCurrentDebugLocation(X.V->getDebugLoc());
-    Value *V = B.CreateLoad(X.V->getType(), placeOf(B, X, [&](const Loop &Of) {
-                              return counterOf(Of);
-                            }));
-    X.V->replaceAllUsesWith(V);
+    X.V->replaceAllUsesWith(readAt(B, X));
+  }
+
+  // The outermost condition becomes one on the factor, the others hold then.
+  void readMasked(Factor &X) {
+    const Guard &Outermost = X.Masks.front();
+    IRBuilder<> B(Outermost.Branch);
+    Value *V = readAt(B, X), *Zero = Constant::getNullValue(V->getType());
+    bool Ask = Outermost.Holds, IsFloat = V->getType()->isFloatingPointTy();
+    auto How = IsFloat ? Ask ? CmpInst::FCMP_UNE : CmpInst::FCMP_OEQ
+               : Ask   ? CmpInst::ICMP_NE
+                       : CmpInst::ICMP_EQ;
+    Value *Is = B.CreateCmp(How, V, Zero);
+    if (IsFloat)
+      cast<Instruction>(Is)->copyFastMathFlags(X.Product);
+    BasicBlockEdge Into(Outermost.Branch->getParent(),
+                        Outermost.Branch->getSuccessor(Ask ? 0 : 1));
+    Outermost.Branch->setCondition(Is);
+    for (const Guard &G : drop_begin(X.Masks))
+      G.Branch->setCondition(B.getInt1(G.Holds));
+    X.V->replaceUsesWithIf(V,
+                           [&](Use &U) { return Facts.DT.dominates(Into, U); });
   }
 
   void release(CallInst &Memory) {

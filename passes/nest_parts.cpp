@@ -300,11 +300,12 @@ static const BasicBlock *stepBack(const BasicBlock *B, const Loop &In,
       Left = Left->getParentLoop();
     return Left->getExitingBlock() == From ? Left->getLoopPreheader() : nullptr;
   }
-  const auto *Branch = dyn_cast<BranchInst>(From->getTerminator());
+  auto *Branch =
+      dyn_cast<BranchInst>(const_cast<Instruction *>(From->getTerminator()));
   if (!Branch)
     return nullptr;
   if (Branch->isConditional())
-    Found.push_back({Branch->getCondition(), Branch->getSuccessor(0) == B});
+    Found.push_back({Branch, Branch->getSuccessor(0) == B});
   return From;
 }
 

@@ -6,6 +6,7 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Analysis/PostDominators.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/Transforms/Utils/ValueMapper.h"
 
 namespace nputeir {
@@ -70,9 +71,9 @@ bool findAccesses(const llvm::Loop &L,
 // front of what holds Y.
 bool comesBefore(const llvm::Instruction &X, const llvm::Instruction &Y,
                  const llvm::LoopInfo &LI, const llvm::DominatorTree &DT);
-// A condition of a branch, which goes one way.
+// A branch goes the way of its condition, or the other one.
 struct Guard {
-  llvm::Value *Condition;
+  llvm::BranchInst *Branch;
   bool Holds;
 };
 // In each iteration of the loops from Outer to the one around I, these decide

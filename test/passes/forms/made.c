@@ -95,16 +95,17 @@ FORM(within_margins) { // where there are elements
   }
 }
 
-// Near misses: factors of what the nest writes, under conditions, of no loop
-// less than the product, and from what an iteration before has left.
+FORM(under_condition) { // on an element: zero elsewhere
+  I J L // expected-remark {{mk,kn->mn}}
+    if ((float)A[k] > 1)
+      C[i * N + j] += fabsf(X) * Y;
+}
+
+// Near misses: factors of what the nest writes, of no loop less than the
+// product, and from what an iteration before has left.
 FORM(of_result) {
   I J L // expected-remark {{kept}}
     C[i * N + j] += fmaxf(fminf(C[i * K + k], 3), -3) * Y;
-}
-FORM(under_condition) {
-  I J L // expected-remark {{kept}}
-    if ((float)A[k] > 1)
-      C[i * N + j] += fabsf(X) * Y;
 }
 FORM(moved_by_all) {
   I J L // expected-remark {{kept}}

@@ -1,0 +1,145 @@
+// masked_products.cpp -- products that conditions on elements skip:
+//
+//     if (z[i][k] > 0)  s += d[i][k] * w[k][j];
+//
+// With d'[i][k] = z[i][k] > 0 ? d[i][k] : 0 that is
+//
+//     if (d'[i][k] != 0)  s += d'[i][k] * w[k][j];
+//
+// provided that the condition decides on nothing else.  Where d is zero, the
+// source adds zero times w, which needs the same leave as to skip it.
+#include "masked_products.h"
+
+#include "llvm/IR/IntrinsicInst.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+enum { DepthMax = 4 };
+
+static bool isProduct(const Value *V) {
+  const auto *I = dyn_cast<Instruction>(V);
+  return I && (I->getOpcode() == Instruction::FMul ||
+               I->getOpcode() == Instruction::Mul);
+}
+
+static const Value *withoutCasts(const Value *V) {
+  while (const auto *C = dyn_cast<CastInst>(V))
+    V = C->getOperand(0);
+  return V;
+}
+
+static void addFactors(const Value *V, int Depth,
+                       SmallVectorImpl<Instruction *> &Found) {
+  const auto *I = dyn_cast<Instruction>(withoutCasts(V));
+  if (!I)
+    return;
+  if (isProduct(I) && Depth < DepthMax)
+    for (const Value *Factor : I->operands())
+      addFactors(Factor, Depth + 1, Found);
+  else
+    Found.push_back(const_cast<Instruction *>(I));
+}
+
+SmallVector<Instruction *, 4> findElements(const Instruction &Sum) {
+  SmallVector<Instruction *, 4> Found;
+  if (isa<IntrinsicInst>(Sum)) { // x * y + z
+    for (unsigned N = 0; N < 2; N++)
+      addFactors(Sum.getOperand(N), 0, Found);
+    return Found;
+  }
+  for (const Value *V : Sum.operands())
+    if (isProduct(withoutCasts(V)))
+      addFactors(V, 0, Found);
+  return Found;
+}
+
+static bool isMultiple(const Value *V, const Instruction &Factor, int Depth) {
+  V = withoutCasts(V);
+  if (V == &Factor)
+    return true;
+  return isProduct(V) && Depth < DepthMax &&
+         any_of(
+             cast<Instruction>(V)->operands(),
+             [&](const Use &U) {
+               return isMultiple(U.get(), Factor, Depth + 1);
+             });
+}
+
+// What V is if Factor is zero; null: that is not known.
+static const Value *ofZero(const Value *V, const Instruction &Factor) {
+  const auto *I = dyn_cast<Instruction>(V);
+  if (!I)
+    return nullptr;
+  auto Is = [&](unsigned N) { return isMultiple(I->getOperand(N), Factor, 0); };
+  switch (I->getOpcode()) {
+  case Instruction::FAdd:
+  case Instruction::Add:
+    return Is(1) ? I->getOperand(0) : Is(0) ? I->getOperand(1) : nullptr;
+  case Instruction::FSub:
+  case Instruction::Sub:
+    return Is(1) ? I->getOperand(0) : nullptr;
+  case Instruction::Call:
+    if (const auto *Call = dyn_cast<IntrinsicInst>(I))
+      if (Call->getIntrinsicID() == Intrinsic::fmuladd ||
+          Call->getIntrinsicID() == Intrinsic::fma)
+        return Is(0) || Is(1) ? I->getOperand(2) : nullptr;
+    return nullptr;
+  default:
+    return nullptr;
+  }
+}
+
+bool skipsProductsOf(const Guard &G, const Instruction &Factor,
+                     const Loop &Outer, const DominatorTree &DT) {
+  const BasicBlockEdge Into(G.Branch->getParent(),
+                            G.Branch->getSuccessor(G.Holds ? 0 : 1));
+  auto IsBehind = [&](const BasicBlock *B) { return DT.dominates(Into, B); };
+  auto Stays = [&](const StoreInst &S) {
+    const auto *Old =
+        dyn_cast_or_null<LoadInst>(ofZero(S.getValueOperand(), Factor));
+    return Old && Old->getPointerOperand() == S.getPointerOperand();
+  };
+  auto IsSame = [&](const Instruction &I, const User *U) {
+    const auto *P = dyn_cast<PHINode>(U);
+    const Value *Old = ofZero(&I, Factor);
+    if (!P)
+      return IsBehind(cast<Instruction>(U)->getParent());
+    return IsBehind(P->getParent()) ||
+           (Old && all_of(P->incoming_values(), [&](const Use &V) {
+              return V.get() == &I || V.get() == Old;
+            }));
+  };
+  return all_of(Outer.blocks(), [&](const BasicBlock *B) {
+    return !IsBehind(B) || all_of(*B, [&](const Instruction &I) {
+      const auto *S = dyn_cast<StoreInst>(&I);
+      return (!I.mayWriteToMemory() || (S && Stays(*S))) &&
+             all_of(I.users(), [&](const User *U) { return IsSame(I, U); });
+    });
+  });
+}
+
+std::optional<Choice> choiceOf(const PHINode &P, const DominatorTree &DT) {
+  const BasicBlock *To = P.getParent();
+  const auto *Node = DT.getNode(To);
+  if (P.getNumIncomingValues() != 2 || !Node || !Node->getIDom())
+    return std::nullopt;
+  const BasicBlock *From = Node->getIDom()->getBlock();
+  auto *Branch =
+      dyn_cast<BranchInst>(const_cast<Instruction *>(From->getTerminator()));
+  if (!Branch || !Branch->isConditional() ||
+      Branch->getSuccessor(0) == Branch->getSuccessor(1))
+    return std::nullopt;
+  Choice C = {Branch, {}};
+  for (unsigned S = 0; S < 2; S++) {
+    const BasicBlock *Next = Branch->getSuccessor(S);
+    if (Next != To && (Next->getSinglePredecessor() != From ||
+                       Next->getSingleSuccessor() != To))
+      return std::nullopt;
+    C.Side[S] = P.getIncomingValueForBlock(Next == To ? From : Next);
+  }
+  return C;
+}
+
+} // namespace nputeir

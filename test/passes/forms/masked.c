@@ -1,0 +1,105 @@
+// Products that conditions on elements skip which are no factors of theirs, and
+// factors that are chosen by a branch.
+// RUN: %verify -O1 %s
+// RUN: %verify -O2 %s
+// RUN: %verify -O3 %s
+// DONE: 12
+#include "forms.h"
+#define I for (int i = 0; i < M; i++)
+#define J for (int j = 0; j < N; j++)
+#define L for (int k = 0; k < K; k++)
+#define a A[i * K + k]
+#define b B[k * N + j]
+#define c C[i * N + j]
+#define FORM(name) __attribute__((annotate("nputeir:f32=bf16x3"))) BF16_FORM(name)
+
+INT_FORM(of_a_row) {
+  I J { // expected-remark {{mk,kn->mn}}
+    int s = 0;
+    L if (A[k * M + i] > 0) s += a * b;
+    c = s;
+  }
+}
+INT_FORM(along_the_sum) {
+  I J { // expected-remark {{mk,kn->mn}}
+    int s = 0;
+    L {
+      if (B[k] == 1)
+        continue;
+      s -= a * b;
+    }
+    c = s;
+  }
+}
+INT_FORM(around_a_loop) {
+  L I // expected-remark {{km,kn->mn}}
+    if (B[i * K + k] > -100)
+      J c += a * b;
+}
+INT_FORM(several) {
+  I J { // expected-remark {{mk,kn->mn}}
+    int s = 0;
+    L if (B[i] != 5 && A[k * M + i] > 3) s += a * b;
+    c = s;
+  }
+}
+FORM(slope) { // of an activation
+  I J { // expected-remark {{mk,kn->mn}}
+    float s = 0;
+    L if ((float)A[k * M + i] > 0) s += (float)a * (float)b;
+    c = s;
+  }
+}
+FORM(chosen) {
+  I L { // expected-remark {{mk,kn->mn}}
+    float g = 0;
+    if ((float)A[k * M + i] > 0)
+      g = a;
+    J c += g * (float)b;
+  }
+}
+
+// Near misses: the condition decides on something else, too, or moves with all
+// loops, or asks what the nest writes; or a sum has margins, too.
+INT_FORM(within_margins) {
+  I J { // expected-remark {{kept}}
+    int s = 0;
+    for (int p = 0; p < 2; p++)
+      if (i + p < M)
+        L if (A[k] > 0) s += A[(i + p) * K + k] * B[(p * K + k) * N + j];
+    c = s;
+  }
+}
+INT_FORM(counts_too) {
+  int count = 0;
+  I J { // expected-remark {{kept}}
+    int s = 0;
+    L if (A[k * M + i] > 0) {
+      s += a * b;
+      count++;
+    }
+    c = s + count;
+  }
+}
+INT_FORM(another_value) {
+  I J { // expected-remark 0-1 {{kept}}
+    int s = 0;
+    L if (A[k * M + i] > 0) s += a * b;
+    else s += 1;
+    c = s;
+  }
+}
+INT_FORM(of_all_loops) {
+  I J { // expected-remark {{kept}}
+    int s = 0;
+    L if (A[i * 64 + j + k] > 0) s += a * b;
+    c = s;
+  }
+}
+INT_FORM(of_the_result) {
+  I J { // expected-remark {{kept}}
+    int s = 0;
+    L if (C[i * N + k] > 0) s += a * b;
+    c = s;
+  }
+}
