@@ -67,6 +67,8 @@ static const Instruction *productIn(const Value *Added, int Depth) {
     return asProduct(S, Depth);
   const Instruction *First = nullptr;
   for (const Use &U : drop_begin(S->operands(), isa<SelectInst>(S))) {
+    if (const auto *C = dyn_cast<Constant>(U.get()); C && C->isZeroValue())
+      continue; // where nothing is added
     const Instruction *P = asProduct(appliedTo(U.get()), Depth);
     if (!P)
       return nullptr;

@@ -22,16 +22,16 @@
 // it is computed for are made.  If they depend on loops that do not move it,
 // they must hold for each in the middle or in the last iterations of these;
 // else what was made is dropped, and the nest runs as it was.
+//
+// A factor of products that a condition on elements skips is zero where they
+// are skipped (masked_products.cpp), and the condition asks for that.
 #include "made_factors.h"
 #include "checks.h"
-#include "directions.h"
+#include "find_factors.h"
 #include "ir_code.h"
-#include "ir_sums.h"
 #include "masked_products.h"
-#include "nest_parts.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
-#include "llvm/IR/IntrinsicInst.h"
 
 using namespace llvm;
 
@@ -39,59 +39,23 @@ namespace nputeir {
 namespace {
 
 class MadeFactors {
-  enum { BlocksMax = 64, PartsMax = 48, FactorsMax = 4 };
   // Of fewer uses of each element, or fewer products, making a factor costs
   // more than it spares.
   enum { UsesLeast = 4, ProductsLeast = 1024 };
-  using Moved = SmallPtrSet<const Loop *, 4>;
-  struct Condition {
-    Guard Of;
-    bool OfAxes; // it depends on nothing but loops that move the factor
-  };
-  struct Factor {
-    Instruction *V = nullptr;
-    const Instruction *Product = nullptr;
-    Moved Moving, Down;              // Down: the copy is read backwards
-    SmallVector<Condition, 4> Asked; // from the outermost
-    SmallVector<Guard, 4> Masks;     // which ask for it instead
-    SmallVector<Loop *, 4> Axes;     // from the outermost
-    Value *At = nullptr;             // the memory
-    SmallVector<Value *, 4> Stride;  // of the axes, in elements
-  };
   Loop &L;
   LoopFacts &Facts;
   ScalarEvolution &SE;
   Type *I64;
-  Overlaps Places;
-  SmallVector<Instruction *, 16> Accesses;
-  SmallVector<Factor, 4> Factors;
-  SmallPtrSet<const Instruction *, 16> Seen; // of one factor
-  SmallPtrSet<const Instruction *, 16> InFactors;
+  FactorFinder Found;
   DenseMap<const Loop *, Value *> Extent;
   DebugLoc At;
 
 public:
   MadeFactors(Loop &L, LoopFacts &Facts)
       : L(L), Facts(Facts), SE(Facts.SE),
-        I64(Type::getInt64Ty(SE.getContext())), Places(L, Facts.SE, Facts.AA) {}
+        I64(Type::getInt64Ty(SE.getContext())), Found(L, Facts) {}
 
-  bool find() {
-    if (L.getHeader()->getParent()->hasFnAttribute("no-builtins") ||
-        !canBeCopied(L) || L.getNumBlocks() > BlocksMax ||
-        !findAccesses(L, Accesses) ||
-        !all_of(L.getLoopsInPreorder(),
-                [&](const Loop *X) { return isCounted(*X); }))
-      return false;
-    for (BasicBlock *B : L.blocks())
-      for (Instruction &I : *B)
-        if (isSumOfProduct(I) && !addMasked(I) &&
-            I.getType()->isFloatingPointTy())
-          addFactorsOf(I);
-    if (LoadInst *X = findOpposite(L, accessesBeside(), Places, SE))
-      addOpposite(*X);
-    chooseDirections();
-    return !Factors.empty() && Factors.size() <= FactorsMax;
-  }
+  bool find() { return Found.find(); }
 
   void split(BasicBlock *&Kept) {
     BasicBlock *Front = L.getLoopPreheader();
@@ -100,7 +64,7 @@ public:
     Checks C(None, SE, End);
     At = L.getStartLoc() ? L.getStartLoc() : End->getDebugLoc();
     C.B.SetCurrentDebugLocation(At);
-    Value *Good = C.B.CreateAnd(haveWork(C), Places.hold(C));
+    Value *Good = C.B.CreateAnd(haveWork(C), Found.Places.hold(C));
     Value *Bytes = layOut(C, Good);
     prepare(C);
     ValueToValueMapTy OfKept;
@@ -122,7 +86,7 @@ public:
     Code Body(*Make);
     Body.SetCurrentDebugLocation(At);
     Value *AllMade = Body.getTrue();
-    for (Factor &X : Factors) {
+    for (MadeFactor &X : Found.Factors) {
       X.At = Body.CreateGEP(Body.getInt8Ty(), Memory, X.At);
       AllMade = Body.CreateAnd(AllMade, make(Body, X));
     }
@@ -135,265 +99,19 @@ public:
       emitFree(B, Memory);
       B.CreateBr(Old);
     }
-    for (Factor &X : Factors)
+    for (MadeFactor &X : Found.Factors)
       read(X);
     release(*Memory);
     Kept = cast<BasicBlock>(OfKept[L.getHeader()]);
   }
 
 private:
-  // ---- what may be made ----
-
-  // The exit test stands in front of the body, else behind it.
-  static bool testsFirst(const Loop &X) {
-    return X.getExitingBlock() == X.getHeader() &&
-           X.getHeader() != X.getLoopLatch();
-  }
-
-  // How often the body runs.
-  const SCEV *countOf(const Loop &X) {
-    const SCEV *Count = SE.getBackedgeTakenCount(&X);
-    if (isa<SCEVCouldNotCompute>(Count) ||
-        SE.getTypeSizeInBits(Count->getType()) > 64)
-      return SE.getCouldNotCompute();
-    Count = SE.getNoopOrZeroExtend(Count, I64);
-    return testsFirst(X) ? Count : SE.getAddExpr(Count, SE.getOne(I64));
-  }
-
-  bool isCounted(const Loop &X) {
-    return X.isLoopSimplifyForm() &&
-           (testsFirst(X) || X.getExitingBlock() == X.getLoopLatch()) &&
-           isKnown(countOf(X));
-  }
-
-  // In front of L.
-  bool isKnown(const SCEV *S) {
-    Expander Code(SE, *L.getHeader()->getModule());
-    return !isa<SCEVCouldNotCompute>(S) && SE.isLoopInvariant(S, &L) &&
-           SE.properlyDominates(S, L.getHeader()) && Code.isSafe(S);
-  }
-
-  // The factors in a sum of products.
-  void addFactorsOf(const Instruction &Sum, int Depth = 0) {
-    enum { DepthMax = 3 };
-    bool Fused = isa<IntrinsicInst>(Sum); // x * y + z
-    for (unsigned N = 0; N < (Fused ? 3 : Sum.getNumOperands()); N++) {
-      auto *X = dyn_cast<Instruction>(Sum.getOperand(N));
-      if (Fused && N < 2)
-        addFactor(Sum.getOperand(N), Sum);
-      else if (X && L.contains(X) && X->getOpcode() == Instruction::FMul)
-        for (Value *V : X->operands())
-          addFactor(V, *X);
-      else if (X && L.contains(X) && Depth < DepthMax &&
-               (X->getOpcode() == Instruction::FAdd ||
-                X->getOpcode() == Instruction::FSub))
-        addFactorsOf(*X, Depth + 1);
-    }
-  }
-
-  void addFactor(Value *V, const Instruction &Product) {
-    auto *I = dyn_cast<Instruction>(V);
-    const Value *Element = V;
-    while (isa<CastInst>(Element))
-      Element = cast<CastInst>(Element)->getOperand(0);
-    if (I && L.contains(I) && !isElement(Element) && !isFactor(*I))
-      add(*I, Product);
-  }
-
-  bool isFactor(const Instruction &I) const {
-    return any_of(Factors, [&](const Factor &X) { return X.V == &I; });
-  }
-
-  // False: no condition on elements skips the product, or none of its factors
-  // can be zero instead.
-  bool addMasked(const Instruction &Sum) {
-    SmallVector<Guard, 4> Guards;
-    if (!findGuards(Sum, L, Facts.LI, Facts.DT, Facts.PDT, Guards) ||
-        Guards.empty())
-      return false;
-    return any_of(findElements(Sum), [&](Instruction *I) {
-      return L.contains(I) && (isFactor(*I) || addMasked(*I, Sum, Guards));
-    });
-  }
-
-  bool addMasked(Instruction &I, const Instruction &Sum,
-                 ArrayRef<Guard> Guards) {
-    Factor X;
-    X.V = &I;
-    X.Product = &Sum;
-    Seen.clear();
-    if (!mayBeMade(I, X.Moving))
-      return false;
-    SmallPtrSet<const Instruction *, 16> Parts = Seen;
-    SmallVector<Guard, 4> OfElements;
-    for (const Guard &G : Guards) {
-      Seen.clear();
-      if (!mayBeMade(*G.Branch->getCondition(), X.Moving))
-        return false;
-      if (!asksCounters())
-        OfElements.push_back(G);
-      X.Asked.push_back({G, true});
-      Parts.insert(Seen.begin(), Seen.end());
-    }
-    auto IsWithin = [&](const Guard &G) {
-      return all_of(X.Moving,
-                    [&](const Loop *By) { return By->contains(G.Branch); });
-    };
-    copy_if(Guards, std::back_inserter(X.Masks), IsWithin);
-    if (OfElements.empty() || !all_of(OfElements, IsWithin) ||
-        !skipsProductsOf(X.Masks.front(), I, L, Facts.DT) ||
-        !setAxes(X, *X.Masks.front().Branch))
-      return false;
-    InFactors.insert(Parts.begin(), Parts.end());
-    Factors.push_back(std::move(X));
-    return true;
-  }
-
-  // Of its products, the first one.
-  void addOpposite(LoadInst &Element) {
-    SmallVector<Instruction *, 4> Open = {&Element};
-    while (!Open.empty()) // along casts, which end at what casts none
-      for (User *U : Open.pop_back_val()->users()) {
-        auto *I = cast<Instruction>(U);
-        if (!isa<CastInst>(I))
-          return add(Element, *I);
-        Open.push_back(I);
-      }
-  }
-
-  void add(Instruction &I, const Instruction &Product) {
-    Factor X;
-    X.V = &I;
-    X.Product = &Product;
-    Seen.clear();
-    if (!L.contains(&Product) || !mayBeMade(I, X.Moving))
-      return;
-    SmallPtrSet<const Instruction *, 16> Parts = Seen;
-    if (!setAxes(X, I) || !findConditions(X))
-      return;
-    InFactors.insert(Parts.begin(), Parts.end());
-    Factors.push_back(std::move(X));
-  }
-
-  // False: all loops around the product move the factor, or some that are not
-  // around Of, which reads it.
-  bool setAxes(Factor &X, const Instruction &Of) {
-    bool Stays = false;
-    for (const Loop *In = Facts.LI.getLoopFor(X.Product->getParent());;
-         In = In->getParentLoop()) {
-      Stays |= !X.Moving.count(In);
-      if (In == &L)
-        break;
-    }
-    for (Loop *Around = Facts.LI.getLoopFor(Of.getParent());;
-         Around = Around->getParentLoop()) {
-      if (X.Moving.count(Around))
-        X.Axes.insert(X.Axes.begin(), Around);
-      if (Around == &L)
-        break;
-    }
-    return Stays && !X.Axes.empty() && X.Axes.size() == X.Moving.size();
-  }
-
-  bool findConditions(Factor &X) {
-    SmallVector<Guard, 4> Guards;
-    if (!findGuards(*X.V, L, Facts.LI, Facts.DT, Facts.PDT, Guards))
-      return false;
-    for (const Guard &G : Guards) {
-      Moved By;
-      Seen.clear();
-      if (!mayBeMade(*G.Branch->getCondition(), By) || !asksCounters())
-        return false;
-      X.Asked.push_back(
-          {G, all_of(By, [&](const Loop *Of) { return X.Moving.count(Of); })});
-    }
-    return true;
-  }
-
-  // Of what was seen last: neither elements nor what may trap.
-  bool asksCounters() const {
-    return none_of(Seen, [](const Instruction *I) {
-      return isa<LoadInst, CallInst>(I) || I->isIntDivRem();
-    });
-  }
-
-  SmallVector<Instruction *, 16> accessesBeside() {
-    SmallVector<Instruction *, 16> Others;
-    copy_if(Accesses, std::back_inserter(Others),
-            [&](const Instruction *I) { return !InFactors.count(I); });
-    return Others;
-  }
-
-  // A copy goes the way of what else the nest accesses.
-  void chooseDirections() {
-    Directions Others;
-    for (const Instruction *I : accessesBeside())
-      Others.add(*I, L, Places, SE);
-    for (Factor &X : Factors)
-      for (const Loop *Axis : X.Axes)
-        if (Others.Down.count(Axis) && !Others.Up.count(Axis))
-          X.Down.insert(Axis);
-  }
-
-  // Which a nest reads as it is.
-  bool isElement(const Value *V) {
-    const auto *Load = dyn_cast<LoadInst>(V);
-    if (!Load)
-      return isa<PHINode>(V) &&
-             Facts.LI.isLoopHeader(cast<PHINode>(V)->getParent());
-    const SCEV *S = SE.getSCEV(const_cast<Value *>(Load->getPointerOperand()));
-    return isa<SCEVAddRecExpr>(Places.wide(S)) || SE.isLoopInvariant(S, &L);
-  }
-
-  bool mayBeMade(const Value &V, Moved &By) {
-    const auto *I = dyn_cast<Instruction>(&V);
-    if (!I || !L.contains(I) || !Seen.insert(I).second)
-      return true;
-    if (Seen.size() > PartsMax || I->getType()->isVectorTy())
-      return false;
-    if (const auto *P = dyn_cast<PHINode>(I))
-      return mayBeMade(*P, By);
-    if (const auto *Load = dyn_cast<LoadInst>(I)) {
-      if (!Load->isSimple() || !all_of(Accesses, [&](Instruction *W) {
-            return isa<LoadInst>(W) || Places.areApart(*W, *Load);
-          }))
-        return false;
-    } else if (const auto *Call = dyn_cast<CallInst>(I)) {
-      if (!Call->doesNotAccessMemory() || !Call->willReturn() ||
-          !Call->doesNotThrow() || Call->isConvergent() ||
-          Call->hasOperandBundles() || !Call->getCalledFunction())
-        return false;
-    } else if (!isa<BinaryOperator, UnaryOperator, CastInst, SelectInst,
-                    CmpInst, GetElementPtrInst, FreezeInst>(I))
-      return false;
-    return all_of(I->operands(),
-                  [&](const Use &U) { return mayBeMade(*U.get(), By); });
-  }
-
-  bool mayBeMade(const PHINode &P, Moved &By) {
-    if (auto C = choiceOf(P, Facts.DT))
-      return mayBeMade(*C->Branch->getCondition(), By) &&
-             mayBeMade(*C->Side[0], By) && mayBeMade(*C->Side[1], By);
-    return SE.isSCEVable(P.getType()) &&
-           counts(SE.getSCEV(const_cast<PHINode *>(&P)), By);
-  }
-
-  // S is a start plus steps of loops.
-  bool counts(const SCEV *S, Moved &By) {
-    const auto *Rec = dyn_cast<SCEVAddRecExpr>(S);
-    if (!Rec || !L.contains(Rec->getLoop()))
-      return isKnown(S);
-    By.insert(Rec->getLoop());
-    return Rec->isAffine() && isKnown(Rec->getStepRecurrence(SE)) &&
-           counts(Rec->getStart(), By);
-  }
-
   // ---- in front ----
 
   Value *haveWork(Checks &C) {
     Value *Work = C.B.getTrue();
     for (Loop *X : L.getLoopsInPreorder()) {
-      Value *N = C.frozen(countOf(*X), I64);
+      Value *N = C.frozen(Found.countOf(*X), I64);
       Extent[X] = N;
       Work = C.B.CreateAnd(Work, C.B.CreateICmpSGT(N, C.B.getInt64(0)));
     }
@@ -410,7 +128,7 @@ private:
       return B.CreateExtractValue(Pair, 0);
     };
     Value *All = B.getInt64(0);
-    for (Factor &X : Factors) {
+    for (MadeFactor &X : Found.Factors) {
       Value *Count = B.getInt64(1);
       for (Loop *Axis : reverse(X.Axes)) {
         X.Stride.insert(X.Stride.begin(), Count);
@@ -440,7 +158,7 @@ private:
     return All;
   }
 
-  uint64_t bytesOf(const Factor &X) const {
+  uint64_t bytesOf(const MadeFactor &X) const {
     return L.getHeader()->getModule()->getDataLayout().getTypeAllocSize(
         X.V->getType());
   }
@@ -454,7 +172,7 @@ private:
           continue;
         const SCEV *S = SE.getSCEV(&P);
         auto Keep = [&](const SCEV *Part) {
-          if (isKnown(Part))
+          if (Found.isKnown(Part))
             Known[Part] = C.frozen(Part, Part->getType());
         };
         for (; const auto *Rec = dyn_cast<SCEVAddRecExpr>(S);
@@ -518,7 +236,7 @@ private:
     return V;
   }
 
-  Value *placeOf(IRBuilder<> &B, const Factor &X,
+  Value *placeOf(IRBuilder<> &B, const MadeFactor &X,
                  function_ref<Value *(const Loop &)> Now) {
     Value *Way = B.getInt64(0);
     for (size_t A = 0; A < X.Axes.size(); A++) {
@@ -535,11 +253,11 @@ private:
   using Iterations = DenseMap<const Loop *, Value *>;
 
   // Whether all that the nest reads has been made.
-  Value *make(Code &B, Factor &X) {
+  Value *make(Code &B, MadeFactor &X) {
     Iterations Now;
     return makeAlong(B, X, Now, 0, B.getTrue());
   }
-  Value *makeAlong(Code &B, Factor &X, Iterations &Now, size_t Axis,
+  Value *makeAlong(Code &B, MadeFactor &X, Iterations &Now, size_t Axis,
                    Value *Good) {
     if (Axis == X.Axes.size())
       return B.CreateAnd(Good, makeOne(B, X, Now));
@@ -549,7 +267,8 @@ private:
       return makeAlong(B, X, Now, Axis + 1, Good);
     };
     Value *None = B.getInt64(0), *Each = B.getInt64(1);
-    if (all_of(X.Asked, [](const Condition &C) { return C.OfAxes; })) {
+    if (all_of(X.Asked,
+               [](const MadeFactor::Condition &C) { return C.OfAxes; })) {
       B.loop(None, Extent[Of], Each, [&](Value *I) { Inner(I, Good); });
       return Good;
     }
@@ -560,7 +279,7 @@ private:
   }
 
   // False: nobody knows whether it is read.
-  Value *makeOne(Code &B, const Factor &X, const Iterations &Now) {
+  Value *makeOne(Code &B, const MadeFactor &X, const Iterations &Now) {
     auto Put = [&](Value *V) {
       B.CreateStore(
           V, placeOf(B, X, [&](const Loop &Of) { return Now.lookup(&Of); }));
@@ -587,7 +306,8 @@ private:
   }
 
   // The factor, if all that is asked holds.
-  Value *orZero(Code &B, const Factor &X, ArrayRef<Condition> Asked, Made Done,
+  Value *orZero(Code &B, const MadeFactor &X,
+                ArrayRef<MadeFactor::Condition> Asked, Made Done,
                 const Iterations &Now) {
     if (Asked.empty())
       return compute(B, X.V, Done, Now);
@@ -601,10 +321,11 @@ private:
 
   // Those of axes alone, or all.  Where one is undefined behind another that
   // does not hold, nothing depends on it.
-  Value *holdAll(Code &B, const Factor &X, const Iterations &Now, bool OfAxes) {
+  Value *holdAll(Code &B, const MadeFactor &X, const Iterations &Now,
+                 bool OfAxes) {
     Value *All = B.getTrue();
     Made Done;
-    for (const Condition &C : X.Asked)
+    for (const MadeFactor::Condition &C : X.Asked)
       if (C.OfAxes || !OfAxes) {
         Value *Is =
             B.CreateFreeze(compute(B, C.Of.Branch->getCondition(), Done, Now));
@@ -629,13 +350,13 @@ private:
     return Known = P;
   }
 
-  Value *readAt(IRBuilder<> &B, const Factor &X) {
+  Value *readAt(IRBuilder<> &B, const MadeFactor &X) {
     return B.CreateLoad(X.V->getType(), placeOf(B, X, [&](const Loop &Of) {
                           return counterOf(Of);
                         }));
   }
 
-  void read(Factor &X) {
+  void read(MadeFactor &X) {
     if (!X.Masks.empty())
       return readMasked(X);
     IRBuilder<> B(X.V->getNextNode());
@@ -644,7 +365,7 @@ private:
   }
 
   // The outermost condition becomes one on the factor, the others hold then.
-  void readMasked(Factor &X) {
+  void readMasked(MadeFactor &X) {
     const Guard &Outermost = X.Masks.front();
     IRBuilder<> B(Outermost.Branch);
     Value *V = readAt(B, X), *Zero = Constant::getNullValue(V->getType());

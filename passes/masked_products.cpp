@@ -42,8 +42,26 @@ static void addFactors(const Value *V, int Depth,
     Found.push_back(const_cast<Instruction *>(I));
 }
 
+SmallVector<const Instruction *, 4> findProducts(const Instruction &Sum,
+                                                 const DominatorTree &DT) {
+  SmallVector<const Instruction *, 4> Found = {&Sum};
+  for (const Value *V : Sum.operands()) {
+    const auto *P = dyn_cast<PHINode>(withoutCasts(V));
+    auto C = P ? choiceOf(*P, DT) : std::nullopt;
+    if (C)
+      for (const Value *Side : C->Side)
+        if (isProduct(Side))
+          Found.push_back(cast<Instruction>(Side));
+  }
+  return Found;
+}
+
 SmallVector<Instruction *, 4> findElements(const Instruction &Sum) {
   SmallVector<Instruction *, 4> Found;
+  if (isProduct(&Sum)) {
+    addFactors(&Sum, 0, Found);
+    return Found;
+  }
   if (isa<IntrinsicInst>(Sum)) { // x * y + z
     for (unsigned N = 0; N < 2; N++)
       addFactors(Sum.getOperand(N), 0, Found);
@@ -106,10 +124,13 @@ bool skipsProductsOf(const Guard &G, const Instruction &Factor,
     const Value *Old = ofZero(&I, Factor);
     if (!P)
       return IsBehind(cast<Instruction>(U)->getParent());
+    bool IsZero = isMultiple(&I, Factor, 0);
     return IsBehind(P->getParent()) ||
-           (Old && all_of(P->incoming_values(), [&](const Use &V) {
-              return V.get() == &I || V.get() == Old;
-            }));
+           all_of(P->incoming_values(), [&](const Use &V) {
+             const auto *C = dyn_cast<Constant>(V.get());
+             return V.get() == &I || V.get() == Old ||
+                    (IsZero && C && C->isZeroValue());
+           });
   };
   return all_of(Outer.blocks(), [&](const BasicBlock *B) {
     return !IsBehind(B) || all_of(*B, [&](const Instruction &I) {

@@ -8,7 +8,11 @@
 
 namespace nputeir {
 
-// The factors of what Sum adds, which casts of them may be.
+// Of what adds something that a branch may have chosen: itself, and what the
+// choices are, or what they are made of.
+llvm::SmallVector<const llvm::Instruction *, 4>
+findProducts(const llvm::Instruction &Sum, const llvm::DominatorTree &DT);
+// The factors of what Sum adds, or of a product, without casts of them.
 llvm::SmallVector<llvm::Instruction *, 4>
 findElements(const llvm::Instruction &Sum);
 // What runs only where the guard holds changes nothing in Outer if Factor is

@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 51
+// DONE: 57
 #include "forms.h"
 #include <math.h>
 #define I for (int i = 0; i < M; i++)
@@ -35,6 +35,23 @@ FORM(less_mean) {
 }
 FORM(slope) { // of an activation
   I J L C[i * N + j] -= X * (1 - X) * Y; // expected-remark {{mk,kn->mn}}
+}
+FORM(slope_behind) { // of three factors in any order
+  I J { // expected-remark {{mk,kn->mn}}
+    float s = 0;
+    L s += Y * X * (1 - X);
+    C[i * N + j] = s;
+  }
+}
+FORM(step) { // which the compiler takes for a choice between the product and 0
+  I J { // expected-remark {{mk,kn->mn}}
+    float s = 0;
+    L s += X * Y * ((float)A[k * M + i] > 0);
+    C[i * N + j] = s;
+  }
+}
+FORM(chosen_product) {
+  I J L C[i * N + j] -= (float)B[j * K + k] < 0 ? 0 : X * Y; // expected-remark {{mk,nk->mn}}
 }
 FORM(both) {
   I J L C[i * N + j] += fabsf(X) * (Y > 2 ? 2 : Y); // expected-remark {{mk,kn->mn}}
@@ -110,6 +127,13 @@ FORM(of_result) {
 FORM(moved_by_all) {
   I J L // expected-remark {{kept}}
     C[i * N + j] += fabsf((float)A[(i * N + j) % 64 * K + k]) * (float)B[k];
+}
+FORM(chosen_by_all) {
+  I J { // expected-remark {{kept}}
+    float s = 0;
+    L s += (float)A[(i * N + j) % 64 * K + k] < 0 ? 0 : X * Y;
+    C[i * N + j] = s;
+  }
 }
 FORM(carried) {
   I J { // expected-remark {{kept}}

@@ -97,15 +97,14 @@ INT_FORM(short_image) { // others than the middle or the last row read the kerne
     C[i * N + j] = s;
   }
 }
+INT_FORM(where_told) { // by an element
+  I J L // expected-remark {{mk,kn->mn}}
+    if (A[k] > 0)
+      C[i * N + j] += A[i * K + k] * B[(K - 1 - k) * N + j];
+}
 
-// Near misses: the copy would be of what the nest writes, of no loop less than
-// the product, or read where an element says; or three go their own ways.
+// A near miss: the copy would be of what the nest writes.
 INT_FORM(of_result) {
   I J L // expected-remark {{OppositeDirections}}
     C[i * N + j] += A[i * K + k] * (int8_t)C[(N - 1 - j) + 64 * (K - 1 - k)];
-}
-INT_FORM(where_told) {
-  I J L // expected-remark {{GuardedBody}}
-    if (A[k] > 0)
-      C[i * N + j] += A[i * K + k] * B[(K - 1 - k) * N + j];
 }
