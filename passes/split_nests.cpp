@@ -196,10 +196,12 @@ private:
     });
   }
 
-  // Also in the rectangles and squares of a triangle.
+  // Also in the rectangles and squares of a triangle, and of what stood beside
+  // something else.
   bool splitOneSum(LoopFacts &Facts, BasicBlock *&Kept) {
     return splitAlike(Facts, TriedSums, [&](Loop &L) {
-      return splitProducts(L) || splitUpdates(L, Facts, Kept);
+      return splitProducts(L) || splitUpdates(L, Facts, Kept) ||
+             makeFactors(L, Facts, Kept);
     });
   }
 };

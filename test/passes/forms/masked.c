@@ -3,7 +3,8 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 12
+// DONE: 18
+#include "beside.h"
 #include "forms.h"
 #define I for (int i = 0; i < M; i++)
 #define J for (int j = 0; j < N; j++)
@@ -56,6 +57,31 @@ FORM(chosen) {
     if ((float)A[k * M + i] > 0)
       g = a;
     J c += g * (float)b;
+  }
+}
+FORM(beside_bias) {
+  I // expected-remark {{mk,kn->mn}}
+    L {
+      float g = (float)A[k * M + i] > 0 ? (float)a : 0;
+      side[i] += (int32_t)g;
+      J c += g * (float)b;
+    }
+  look((int32_t *)C);
+}
+FORM(two_gradients) { // of weights and of inputs
+  static float inputs[1024];
+  I L { // expected-remark 2 {{replaced by a call}}
+    float g = 0;
+    if ((float)A[k * M + i] > 0)
+      g = a;
+    J {
+      c += g * (float)b;
+      inputs[k * N + j] += g * (float)B[i * N + j];
+    }
+  }
+  for (int i = 0; i < 1024; i++) {
+    C[2048 + i] += inputs[i];
+    inputs[i] = 0;
   }
 }
 
