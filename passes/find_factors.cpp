@@ -113,7 +113,11 @@ bool FactorFinder::addMasked(const Instruction &Sum) {
         !findGuards(*Product, L, Facts.LI, Facts.DT, Facts.PDT, Guards) ||
         Guards.empty())
       return false;
-    return any_of(findElements(*Product), [&](Instruction *I) {
+    auto Elements = findElements(*Product);
+    if (any_of(Guards,
+               [&](const Guard &G) { return asksForZero(G, Elements); }))
+      return false; // which a nest may ask itself
+    return any_of(Elements, [&](Instruction *I) {
       return L.contains(I) && (isFactor(*I) || addMasked(*I, *Product, Guards));
     });
   });

@@ -176,9 +176,12 @@ private:
             Known[Part] = C.frozen(Part, Part->getType());
         };
         for (; const auto *Rec = dyn_cast<SCEVAddRecExpr>(S);
-             S = Rec->getStart())
+             S = Rec->getStart()) {
+          if (!L.contains(Rec->getLoop()))
+            break;
           if (Rec->isAffine())
             Keep(Rec->getStepRecurrence(SE));
+        }
         Keep(S);
       }
   }

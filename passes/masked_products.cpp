@@ -10,6 +10,7 @@
 // source adds zero times w, which needs the same leave as to skip it.
 #include "masked_products.h"
 
+#include "llvm/IR/CFG.h"
 #include "llvm/IR/IntrinsicInst.h"
 
 using namespace llvm;
@@ -73,6 +74,13 @@ SmallVector<Instruction *, 4> findElements(const Instruction &Sum) {
   return Found;
 }
 
+bool asksForZero(const Guard &G, ArrayRef<Instruction *> Elements) {
+  const auto *Is = dyn_cast<CmpInst>(G.Branch->getCondition());
+  const auto *Zero = Is ? dyn_cast<Constant>(Is->getOperand(1)) : nullptr;
+  return Zero && Zero->isZeroValue() && Is->isEquality() &&
+         is_contained(Elements, withoutCasts(Is->getOperand(0)));
+}
+
 static bool isMultiple(const Value *V, const Instruction &Factor, int Depth) {
   V = withoutCasts(V);
   if (V == &Factor)
@@ -117,27 +125,32 @@ bool skipsProductsOf(const Guard &G, const Instruction &Factor,
   auto Stays = [&](const StoreInst &S) {
     const auto *Old =
         dyn_cast_or_null<LoadInst>(ofZero(S.getValueOperand(), Factor));
-    return Old && Old->getPointerOperand() == S.getPointerOperand();
+    return Old && IsBehind(Old->getParent()) &&
+           Old->getPointerOperand() == S.getPointerOperand();
   };
-  auto IsSame = [&](const Instruction &I, const User *U) {
-    const auto *P = dyn_cast<PHINode>(U);
-    const Value *Old = ofZero(&I, Factor);
-    if (!P)
-      return IsBehind(cast<Instruction>(U)->getParent());
-    bool IsZero = isMultiple(&I, Factor, 0);
-    return IsBehind(P->getParent()) ||
-           all_of(P->incoming_values(), [&](const Use &V) {
-             const auto *C = dyn_cast<Constant>(V.get());
-             return V.get() == &I || V.get() == Old ||
-                    (IsZero && C && C->isZeroValue());
-           });
+  // What comes from behind is, for a zero, what comes from elsewhere.
+  auto IsSame = [&](const PHINode &P) {
+    const Value *Old = nullptr;
+    for (unsigned N = 0; N < P.getNumIncomingValues(); N++)
+      if (!IsBehind(P.getIncomingBlock(N))) {
+        if (Old && Old != P.getIncomingValue(N))
+          return false;
+        Old = P.getIncomingValue(N);
+      }
+    const auto *C = dyn_cast_or_null<Constant>(Old);
+    bool IsZero = C && C->isZeroValue();
+    return all_of(P.incoming_values(), [&](const Use &V) {
+      return V.get() == Old || (Old && ofZero(V.get(), Factor) == Old) ||
+             (IsZero && isMultiple(V.get(), Factor, 0));
+    });
   };
   return all_of(Outer.blocks(), [&](const BasicBlock *B) {
-    return !IsBehind(B) || all_of(*B, [&](const Instruction &I) {
-      const auto *S = dyn_cast<StoreInst>(&I);
-      return (!I.mayWriteToMemory() || (S && Stays(*S))) &&
-             all_of(I.users(), [&](const User *U) { return IsSame(I, U); });
-    });
+    if (IsBehind(B))
+      return all_of(*B, [&](const Instruction &I) {
+        const auto *S = dyn_cast<StoreInst>(&I);
+        return !I.mayWriteToMemory() || (S && Stays(*S));
+      });
+    return none_of(predecessors(B), IsBehind) || all_of(B->phis(), IsSame);
   });
 }
 

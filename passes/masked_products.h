@@ -15,6 +15,8 @@ findProducts(const llvm::Instruction &Sum, const llvm::DominatorTree &DT);
 // The factors of what Sum adds, or of a product, without casts of them.
 llvm::SmallVector<llvm::Instruction *, 4>
 findElements(const llvm::Instruction &Sum);
+// The guard asks whether one of them is zero.
+bool asksForZero(const Guard &G, llvm::ArrayRef<llvm::Instruction *> Elements);
 // What runs only where the guard holds changes nothing in Outer if Factor is
 // zero, but for sums that become numbers from not being one.
 bool skipsProductsOf(const Guard &G, const llvm::Instruction &Factor,

@@ -107,6 +107,26 @@ INT_FORM(counts_too) {
     c = s + count;
   }
 }
+INT_FORM(sets_a_flag) {
+  I J { // expected-remark 0-1 {{kept}}
+    int s = 0, any = 0;
+    L if (A[k * M + i] > 0) {
+      s += a * b;
+      any = 7;
+    }
+    c = s + any;
+  }
+}
+INT_FORM(remembers) {
+  I J { // expected-remark 0-1 {{kept}}
+    int s = 0, last = 0;
+    L if (A[k * M + i] > 0) {
+      s += a * b;
+      last = k;
+    }
+    c = s + last;
+  }
+}
 INT_FORM(another_value) {
   I J { // expected-remark 0-1 {{kept}}
     int s = 0;
