@@ -1,6 +1,6 @@
 /* choose.c -- the array as a machine whose blocks teir_search prices, by what
- * cost.c says; what fits, in which places, is memory.c's and
- * panel.c's.
+ * cost.c says of rounds and launch.c of all; what fits, in which places, is
+ * memory.c's and panel.c's.
  *
  * That prices thousands of blockings, by a formula that takes kernels to be
  * alike.  The best of them are then priced again, with the schedule of their
@@ -568,10 +568,11 @@ static double option_cost(const struct option *o) {
   return o->array ? o->array->best[0].predicted_cycles + o->packing : HUGE_VAL;
 }
 
-/* The best of them by the measure of their kernels, which may be dearer than
- * the formula has them: until the next one is dearer by the formula alone. */
+/* The best of them by the formula, unless its kernel turns out dearer than that
+ * has it and another one, so measured, is much better. */
 static unsigned choose_option(struct option option[], unsigned count,
                               struct map_blocking *best) {
+  const double much = 1.1;
   unsigned chosen = 0;
   double least = HUGE_VAL;
   for (;;) {
@@ -579,11 +580,12 @@ static unsigned choose_option(struct option option[], unsigned count,
     for (unsigned i = 1; i < count; i++)
       if (option_cost(&option[i]) < option_cost(&option[next]))
         next = i;
-    if (option_cost(&option[next]) >= least)
+    if (much * option_cost(&option[next]) >= least)
       return chosen;
     struct map_blocking b = choose(option[next].array);
-    if (b.predicted_cycles + option[next].packing < least) {
-      least = b.predicted_cycles + option[next].packing;
+    double cost = b.predicted_cycles + option[next].packing;
+    if (much * cost < least) {
+      least = cost;
       chosen = next;
       *best = b;
     }

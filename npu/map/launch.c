@@ -49,6 +49,9 @@ static double both(double a, double b) {
   return sqrt(sqrt(sqrt(eighth_power(a) + eighth_power(b))));
 }
 
+/* The same of whole launches, which wait for each other less: the 16-norm. */
+static double longer(double a, double b) { return sqrt(both(a * a, b * b)); }
+
 /* Cycles in which DRAM moves what a round of all cores takes and leaves; 0
  * where its rate is not known. */
 struct traffic {
@@ -336,14 +339,14 @@ static double unwritten_cycles(const struct traffic *x,
   return fmin(rounds, before) * out;
 }
 
-/* What is left of all when DRAM does what it has to and cores do: it is busy
- * from the first word on, until channels are behind, but for when rings are
- * full and cores not ready; cores are from then on, until the last blocks
- * leave. */
-static double ends_cycles(const struct array *s, const struct map_blocking *b,
+/* Until all but DRAM's last blocks are done. DRAM is busy from the first word
+ * on, until channels are behind, but for when rings are full and cores not
+ * ready; cores are from then on, until the last blocks leave.  Where one of
+ * them has bursts, the other one waits. */
+static double done_cycles(const struct array *s, const struct map_blocking *b,
                           const struct map_panel *panel,
                           const struct traffic *x, const struct busy *busy,
-                          const struct phases *phases) {
+                          const struct phases *phases, double bursts) {
   double round = busy->cores / busy->rounds,
          split = s->grid.split > 1 ? x->in0 : 0,
          ready = ready_cycles(s, b, panel, x, busy, phases),
@@ -351,11 +354,11 @@ static double ends_cycles(const struct array *s, const struct map_blocking *b,
          behind = last_cycles(s, b, panel, IN1) + round / b->steps_k + leaving -
                   unwritten_cycles(x, busy),
          full = ready - x->kept * x->in0 - busy->held,
-         memory = fmax(lost_cycles(s) + split, full) + fmax(behind, 0),
-         cores = ready + leaving,
-         share = 1 / (1 + eighth_power((busy->memory - split) / busy->cores));
-  return first_cycles(s) + converting_cycles(s, b) + memory +
-         share * (cores - memory);
+         memory = fmax(lost_cycles(s) + split, full) + busy->memory - split +
+                  fmax(behind, 0),
+         cores = ready + busy->cores + leaving;
+  return first_cycles(s) + converting_cycles(s, b) + longer(cores, memory) +
+         bursts;
 }
 
 /* From the first read until the first blocks of out can leave: other columns'
@@ -476,7 +479,7 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
   x.out = (double)count / x.count * x.last;
   x.rounds = (double)count / x.count * round;
   const struct busy busy = {
-      .cores = (double)count * round,
+      .cores = fmax((double)count * round, pushes),
       .rounds = (double)count,
       .memory = moving(&traffic, read, (double)(count - 1) * traffic.out),
       .read = read,
@@ -484,8 +487,8 @@ double array_launch_cycles(const struct array *s, const struct map_blocking *b,
       .written = (double)count * traffic.out};
   /* all columns' last blocks, at once */
   double last = fmax(x.last / x.ways, moving(&traffic, 0, traffic.out)),
-         done = ends_cycles(s, b, panel, &traffic, &busy, &x) +
-                fmax(rounds, pushes) + last,
+         bursts = fmax(rounds - both(busy.cores, busy.memory), 0),
+         done = done_cycles(s, b, panel, &traffic, &busy, &x, bursts) + last,
          written = written_cycles(s, b, panel, &traffic, &busy, &x),
          cycles = fmax(done, written) + end_cycles(s, x.ways);
   const double equal = 1e-4; /* the shorter one of two that wait for pushes */

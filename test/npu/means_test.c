@@ -174,7 +174,7 @@ static void test_held(void) {
   CHECK(r.program->grid.columns == 4 && r.lost_seconds > 0);
   npu_result_free(&r);
   /* much work is worth the change */
-  CHECK(!beside(&held, product(a, 1024, 1024, 768, DTYPE_BF16, DTYPE_F32), a,
+  CHECK(!beside(&held, product(a, 1024, 1024, 2048, DTYPE_BF16, DTYPE_F32), a,
                 &r));
   npu_result_free(&r);
   npu_result_free(&big);
