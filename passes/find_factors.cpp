@@ -148,7 +148,7 @@ bool FactorFinder::addMasked(Instruction &I, const Instruction &Product,
   };
   copy_if(Guards, std::back_inserter(X.Masks), IsWithin);
   if (OfElements.empty() || !all_of(OfElements, IsWithin) ||
-      !skipsProductsOf(X.Masks.front(), I, L, Facts.DT) ||
+      !skipsProductsOf(X.Masks, I, L, Facts.DT, Facts.PDT) ||
       !setAxes(X, *X.Masks.front().Branch))
     return false;
   InFactors.insert(All.begin(), All.end());

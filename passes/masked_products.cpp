@@ -117,10 +117,29 @@ static const Value *ofZero(const Value *V, const Instruction &Factor) {
   }
 }
 
-bool skipsProductsOf(const Guard &G, const Instruction &Factor,
-                     const Loop &Outer, const DominatorTree &DT) {
-  const BasicBlockEdge Into(G.Branch->getParent(),
-                            G.Branch->getSuccessor(G.Holds ? 0 : 1));
+// What runs between the branch at the end of From and To.
+static SmallPtrSet<const BasicBlock *, 16> blocksTo(const BasicBlock *To,
+                                                    const BasicBlock *From) {
+  SmallPtrSet<const BasicBlock *, 16> Found;
+  SmallVector<const BasicBlock *, 16> Open = {From};
+  while (!Open.empty())
+    for (const BasicBlock *Next : successors(Open.pop_back_val()))
+      if (Next != To && Found.insert(Next).second)
+        Open.push_back(Next);
+  return Found;
+}
+
+bool skipsProductsOf(ArrayRef<Guard> Guards, const Instruction &Factor,
+                     const Loop &Outer, const DominatorTree &DT,
+                     const PostDominatorTree &PDT) {
+  const BasicBlock *From = Guards.front().Branch->getParent();
+  const auto *Join = PDT.getNode(From)->getIDom();
+  const BasicBlock *To = Join ? Join->getBlock() : nullptr;
+  if (!To || !Outer.contains(To))
+    return false;
+  const Guard &Last = Guards.back();
+  const BasicBlockEdge Into(Last.Branch->getParent(),
+                            Last.Branch->getSuccessor(Last.Holds ? 0 : 1));
   auto IsBehind = [&](const BasicBlock *B) { return DT.dominates(Into, B); };
   auto Stays = [&](const StoreInst &S) {
     const auto *Old =
@@ -144,14 +163,15 @@ bool skipsProductsOf(const Guard &G, const Instruction &Factor,
              (IsZero && isMultiple(V.get(), Factor, 0));
     });
   };
-  return all_of(Outer.blocks(), [&](const BasicBlock *B) {
-    if (IsBehind(B))
-      return all_of(*B, [&](const Instruction &I) {
-        const auto *S = dyn_cast<StoreInst>(&I);
-        return !I.mayWriteToMemory() || (S && Stays(*S));
-      });
-    return none_of(predecessors(B), IsBehind) || all_of(B->phis(), IsSame);
-  });
+  return all_of(blocksTo(To, From),
+                [&](const BasicBlock *B) {
+                  return all_of(*B, [&](const Instruction &I) {
+                    const auto *S = dyn_cast<StoreInst>(&I);
+                    return !I.mayWriteToMemory() ||
+                           (S && IsBehind(B) && Stays(*S));
+                  });
+                }) &&
+         all_of(To->phis(), IsSame);
 }
 
 std::optional<Choice> choiceOf(const PHINode &P, const DominatorTree &DT) {

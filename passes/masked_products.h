@@ -17,10 +17,13 @@ llvm::SmallVector<llvm::Instruction *, 4>
 findElements(const llvm::Instruction &Sum);
 // The guard asks whether one of them is zero.
 bool asksForZero(const Guard &G, llvm::ArrayRef<llvm::Instruction *> Elements);
-// What runs only where the guard holds changes nothing in Outer if Factor is
-// zero, but for sums that become numbers from not being one.
-bool skipsProductsOf(const Guard &G, const llvm::Instruction &Factor,
-                     const llvm::Loop &Outer, const llvm::DominatorTree &DT);
+// If Factor is zero, it changes nothing in Outer which of the guards hold, but
+// for sums that become numbers from not being one: what runs where all hold
+// adds its multiples, and no more depends on any of them.
+bool skipsProductsOf(llvm::ArrayRef<Guard> Guards,
+                     const llvm::Instruction &Factor, const llvm::Loop &Outer,
+                     const llvm::DominatorTree &DT,
+                     const llvm::PostDominatorTree &PDT);
 // P chooses between values that are computed on either side of a branch, of
 // which nothing else leaves the sides.
 struct Choice {

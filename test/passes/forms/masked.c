@@ -135,6 +135,43 @@ INT_FORM(another_value) {
     c = s;
   }
 }
+INT_FORM(marks_others) { // once the products are split off
+  I L // expected-remark {{mk,kn->mn}}
+    if (B[k] > 0)
+      J c += a * b;
+    else
+      other[i * 64 + k] = 7;
+  look(C);
+}
+INT_FORM(adds_or_subtracts) {
+  I J { // expected-remark {{kept}}
+    int s = 0;
+    L {
+      int x = a;
+      if (A[k] > 0) {
+        x *= b;
+        if (B[k] > 0) s += x;
+        else s -= x;
+      }
+    }
+    c = s;
+  }
+}
+FORM(another_beside) { // for which the first condition is enough
+  static float inputs[1024];
+  I L { // expected-remark 0-2 {{}}
+    float x = a;
+    if ((float)A[k] > 0) {
+      J inputs[i * N + j] += x * (float)B[j * K + k];
+      if ((float)B[k] > 0)
+        J c += x * (float)b;
+    }
+  }
+  for (int i = 0; i < 1024; i++) {
+    C[2048 + i] += inputs[i];
+    inputs[i] = 0;
+  }
+}
 INT_FORM(of_all_loops) {
   I J { // expected-remark {{kept}}
     int s = 0;
