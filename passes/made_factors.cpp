@@ -362,7 +362,8 @@ private:
   void read(MadeFactor &X) {
     if (!X.Masks.empty())
       return readMasked(X);
-    IRBuilder<> B(X.V->getNextNode());
+    IRBuilder<> B(isa<PHINode>(X.V) ? &*X.V->getParent()->getFirstInsertionPt()
+                                    : X.V->getNextNode());
     B.SetCurrentDebugLocation(X.V->getDebugLoc());
     X.V->replaceAllUsesWith(readAt(B, X));
   }

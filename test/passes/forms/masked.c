@@ -172,6 +172,21 @@ FORM(another_beside) { // for which the first condition is enough
     inputs[i] = 0;
   }
 }
+FORM(with_a_place) { // which the same condition chooses
+  I J { // expected-remark {{kept}}
+    float s = 0;
+    L {
+      float g = 1;
+      int next = 0;
+      if ((float)A[k * M + i] > 0) {
+        g = a;
+        next = 1;
+      }
+      s += g * (float)B[k * N + j + next];
+    }
+    c = s;
+  }
+}
 INT_FORM(of_all_loops) {
   I J { // expected-remark {{kept}}
     int s = 0;
