@@ -123,8 +123,32 @@ bool FactorFinder::addMasked(const Instruction &Sum) {
   });
 }
 
+// A condition that no other loops move than those of another factor may say
+// which of its elements are numbers: zero times the others is none.
+bool FactorFinder::mayMark(ArrayRef<Guard> Guards, const Instruction &Other) {
+  MadeFactor::Moved Moving;
+  Seen.clear();
+  if (!mayBeMade(Other, Moving))
+    return true;
+  return any_of(Guards, [&](const Guard &G) {
+    return any_of(
+        partsOfCondition(*G.Branch->getCondition(), Facts.DT),
+        [&](const Value *Of) {
+          MadeFactor::Moved By;
+          Seen.clear();
+          return !mayBeMade(*Of, By) ||
+                 all_of(By, [&](const Loop *In) { return Moving.count(In); });
+        });
+  });
+}
+
 bool FactorFinder::addMasked(Instruction &I, const Instruction &Product,
                              ArrayRef<Guard> Guards) {
+  if (any_of(findElements(Product), [&](const Instruction *Other) {
+        return Other != &I && Other->getType()->isFloatingPointTy() &&
+               mayMark(Guards, *Other);
+      }))
+    return false;
   Factor X;
   X.V = &I;
   X.Product = &Product;

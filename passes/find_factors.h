@@ -64,6 +64,7 @@ private:
   bool addMasked(const llvm::Instruction &Sum);
   bool addMasked(llvm::Instruction &I, const llvm::Instruction &Product,
                  llvm::ArrayRef<Guard> Guards);
+  bool mayMark(llvm::ArrayRef<Guard> Guards, const llvm::Instruction &Other);
   void addOpposite(llvm::LoadInst &Element);
   void add(llvm::Instruction &I, const llvm::Instruction &Product);
   bool isFactor(const llvm::Instruction &I) const;

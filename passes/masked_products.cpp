@@ -74,6 +74,29 @@ SmallVector<Instruction *, 4> findElements(const Instruction &Sum) {
   return Found;
 }
 
+SmallVector<const Value *, 4> partsOfCondition(const Value &Of,
+                                               const DominatorTree &DT) {
+  SmallVector<const Value *, 4> Found, Open = {&Of};
+  SmallPtrSet<const Value *, 16> Seen;
+  while (!Open.empty()) {
+    const Value *V = Open.pop_back_val();
+    const auto *I = dyn_cast<Instruction>(V);
+    if (!I || !Seen.insert(V).second)
+      continue;
+    const auto *P = dyn_cast<PHINode>(I);
+    auto C = P ? choiceOf(*P, DT) : std::nullopt;
+    if (C) {
+      Open.append({C->Branch->getCondition(), C->Side[0], C->Side[1]});
+    } else if (I->getType()->isIntegerTy(1) &&
+               (isa<SelectInst, FreezeInst>(I) || I->isBitwiseLogicOp())) {
+      Open.append(I->op_begin(), I->op_end());
+    } else {
+      Found.push_back(I);
+    }
+  }
+  return Found;
+}
+
 bool asksForZero(const Guard &G, ArrayRef<Instruction *> Elements) {
   const auto *Is = dyn_cast<CmpInst>(G.Branch->getCondition());
   const auto *Zero = Is ? dyn_cast<Constant>(Is->getOperand(1)) : nullptr;

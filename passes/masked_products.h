@@ -15,6 +15,9 @@ findProducts(const llvm::Instruction &Sum, const llvm::DominatorTree &DT);
 // The factors of what Sum adds, or of a product, without casts of them.
 llvm::SmallVector<llvm::Instruction *, 4>
 findElements(const llvm::Instruction &Sum);
+// The conditions that make one, by and, or and choices.
+llvm::SmallVector<const llvm::Value *, 4>
+partsOfCondition(const llvm::Value &Of, const llvm::DominatorTree &DT);
 // The guard asks whether one of them is zero.
 bool asksForZero(const Guard &G, llvm::ArrayRef<llvm::Instruction *> Elements);
 // If Factor is zero, it changes nothing in Outer which of the guards hold, but

@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 57
+// DONE: 58
 #include "forms.h"
 #include <math.h>
 #define I for (int i = 0; i < M; i++)
@@ -114,7 +114,7 @@ FORM(within_margins) { // where there are elements
 
 FORM(under_condition) { // on an element: zero elsewhere
   I J L // expected-remark {{mk,kn->mn}}
-    if ((float)A[k] > 1)
+    if ((float)A[k * M + i] > 1)
       C[i * N + j] += fabsf(X) * Y;
 }
 

@@ -187,6 +187,20 @@ FORM(with_a_place) { // which the same condition chooses
     c = s;
   }
 }
+FORM(valid_rows) { // others may have no numbers, which zeros do not skip
+  I J { // expected-remark {{kept}}
+    float s = 0;
+    L if ((float)A[k] > 0) s += (float)a * (float)b;
+    c = s;
+  }
+}
+FORM(valid_rows_of_some) {
+  I J { // expected-remark {{kept}}
+    float s = 0;
+    L if ((float)A[k] > 0 && (float)A[k * M + i] > 0) s += (float)a * (float)b;
+    c = s;
+  }
+}
 INT_FORM(of_all_loops) {
   I J { // expected-remark {{kept}}
     int s = 0;
