@@ -95,12 +95,15 @@ private:
   }
 
   // All but one of the factors that move, and all choices, are moved by no
-  // loops but those of X.
+  // loops but those of X.  A choice that moves with the other factor may say
+  // which of its elements are numbers.
   bool fits(const Factor &X) const {
     unsigned Own = 0, Elements = 0, Others = 0;
     for (const Factor &Y : Factors) {
       bool Is = isIn(Y, X.By);
-      if (Y.IsChoice && !Is)
+      if (Y.IsChoice && (!Is || any_of(Factors, [&](const Factor &Z) {
+            return !isIn(Z, X.By) && isIn(Y, Z.By);
+          })))
         return false;
       Own += Is;
       Elements += Is && !Y.IsChoice;

@@ -120,6 +120,13 @@ FORM(under_condition) { // on an element: zero elsewhere
 
 // Near misses: factors of what the nest writes, of no loop less than the
 // product, and from what an iteration before has left.
+FORM(step_of_both) { // the other factor may be no number where there is none
+  I J { // expected-remark {{kept}}
+    float s = 0;
+    L s += X * Y * ((float)A[k] > 0);
+    C[i * N + j] = s;
+  }
+}
 FORM(of_result) {
   I J L // expected-remark {{kept}}
     C[i * N + j] += fmaxf(fminf(C[i * K + k], 3), -3) * Y;
