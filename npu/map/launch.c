@@ -333,8 +333,10 @@ static double ready_cycles(const struct array *s, const struct map_blocking *b,
  * it reads for longer in each; and of those that were read ahead. */
 static double unwritten_cycles(const struct traffic *x,
                                const struct busy *busy) {
-  double each = each_cycles(x), out = x->out, before = busy->rounds - 1,
-         ahead = each > 0 ? fmax(busy->held / each - 1, 0) : before,
+  double each = each_cycles(x), out = x->out, before = busy->rounds - 1;
+  if (out <= 0 || each <= 0) /* no DRAM is known */
+    return 0;
+  double ahead = fmax(busy->held / each - 1, 0),
          rounds = 1 / (1 + eighth_power(each / out)) + ahead;
   return fmin(rounds, before) * out;
 }
