@@ -609,7 +609,6 @@ bool map_choose_in_place(struct arena *a, const struct platform *at,
     return false;
   search_few(at, blocked);
   struct option option[SETS] = {{&blocked->array, packing_cycles(at, &p, 0)}};
-  struct candidate *found = NULL;
   struct map_blocking apart = {.predicted_cycles = HUGE_VAL};
   unsigned set = 0;
   double least = blocked->array.best[0].predicted_cycles,
@@ -650,13 +649,12 @@ bool map_choose_in_place(struct arena *a, const struct platform *at,
       option[stays] = (struct option){&c->array, packing};
     if (c && (whole || cost_of(c) + packing < cost)) {
       cost = cost_of(c) + packing;
-      found = c;
       set = stays;
     }
     if (whole && apart.predicted_cycles < cost_of(c))
       set = stays;
   }
-  if (set == ALL && apart.predicted_cycles < cost_of(found))
+  if (set == ALL && apart.predicted_cycles < option_cost(&option[ALL]))
     *best = apart;
   else if (batch)
     *best = choose(option[set].array);

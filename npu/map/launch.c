@@ -65,6 +65,11 @@ static double moving(const struct traffic *x, double read, double written) {
   return array_max3(read + written, read * x->reads, written * x->writes);
 }
 
+/* What DRAM reads in each round but for a panel. */
+static double each_cycles(const struct traffic *x) {
+  return x->in1 + (1 - x->kept) * x->in0;
+}
+
 /* Of DRAM's rate and that of one direction alone, which may be less. */
 static double excess(const struct preset *q, double run, double most) {
   double rate = most > 0 ? dram_rate(q, run) / most : 0;
@@ -134,7 +139,7 @@ static double rounds_cycles(const struct array *s, const struct map_blocking *b,
     return (double)b->rounds_m * b->rounds_n * round;
   int rounds_n = panel_rounds(b, panel),
       rounds_m = b->rounds_m * (b->rounds_n / rounds_n);
-  double read = (1 - x->kept) * x->in0 + x->in1, each = moving(x, read, x->out);
+  double read = each_cycles(x), each = moving(x, read, x->out);
   double part = panel->chunks      ? 1.0 / panel->chunks
                 : panel->stretches ? 1.0 / panel->stretches
                                    : 0;
@@ -170,11 +175,6 @@ static double push_of(const struct array *s) {
 struct busy {
   double cores, rounds, memory, read, held, written;
 };
-
-/* What DRAM reads in each round but for a panel. */
-static double each_cycles(const struct traffic *x) {
-  return x->in1 + (1 - x->kept) * x->in0;
-}
 
 /* In which DRAM fills the buffers of in1, in the mem tiles and in cores. */
 static double held_cycles(const struct map_blocking *b,
@@ -266,7 +266,7 @@ static double reading_cycles(const struct map_blocking *b,
                              const struct traffic *x,
                              const struct map_panel *panel) {
   double rounds = (double)b->rounds_m * b->rounds_n;
-  return rounds * ((1 - x->kept) * x->in0 + x->in1) +
+  return rounds * each_cycles(x) +
          rounds / panel_rounds(b, panel) * x->kept * x->in0;
 }
 
