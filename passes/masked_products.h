@@ -6,6 +6,8 @@
 
 #include "llvm/IR/Instructions.h"
 
+#include <optional>
+
 namespace nputeir {
 
 // Of what adds something that a branch may have chosen: itself, and what the
