@@ -103,15 +103,15 @@ public:
   NestDistribution(Loop &L, LoopFacts &Facts, bool Vectors)
       : L(L), Facts(Facts), Vectors(Vectors), Places(L, Facts.SE, Facts.AA) {}
 
-  bool run(BasicBlock *&Kept) {
+  bool run(BasicBlock *&Kept, BasicBlock *&Rest) {
     if (!findWriters())
       return false;
     SmallVector<Group, 4> Arrays = Groups;
-    if (readStored() && splitMembers(Kept))
+    if (readStored() && splitMembers(Kept, Rest))
       return true;
     useStored();
     Groups = std::move(Arrays);
-    return splitMembers(Kept);
+    return splitMembers(Kept, Rest);
   }
 
   bool mayRun() {
@@ -121,17 +121,17 @@ public:
   }
 
 private:
-  bool splitMembers(BasicBlock *&Kept) {
-    return splitGroup(Kept) || (partMembers() && splitGroup(Kept));
+  bool splitMembers(BasicBlock *&Kept, BasicBlock *&Rest) {
+    return splitGroup(Kept, Rest) || (partMembers() && splitGroup(Kept, Rest));
   }
 
-  bool splitGroup(BasicBlock *&Kept) {
+  bool splitGroup(BasicBlock *&Kept, BasicBlock *&Rest) {
     if (Groups.size() < 2)
       return false;
     for (const Group &Stores : Groups)
       if (any_of(Stores, [&](StoreInst *S) { return storesProduct(*S); }) &&
           canBeParted(Stores)) {
-        split(Kept);
+        split(Kept, Rest);
         return true;
       }
     return false;
@@ -192,14 +192,18 @@ private:
   }
 
   // A sum of products, over a loop at least, in a matrix or vector at least.
+  // Where two loops move the element alike, it is none of one contraction.
   bool storesProduct(StoreInst &S) {
-    unsigned Axes = 0;
+    SmallPtrSet<const SCEV *, 4> Steps;
     const SCEV *Place = Facts.SE.getSCEV(S.getPointerOperand());
     while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(Place)) {
-      Axes += L.contains(Rec->getLoop());
+      if (L.contains(Rec->getLoop()) &&
+          !Steps.insert(Rec->getStepRecurrence(Facts.SE)).second)
+        return false;
       Place = Rec->getStart();
     }
-    return Axes >= (Vectors ? 1 : 2) && sumsOver(S.getValueOperand(), Axes, 0);
+    return Steps.size() >= (Vectors ? 1 : 2) &&
+           sumsOver(S.getValueOperand(), Steps.size(), 0);
   }
 
   // Looks through what is done with a sum.
@@ -292,7 +296,7 @@ private:
            (MayBeFirst.Product || MayBeFirst.Rest);
   }
 
-  void split(BasicBlock *&Kept) {
+  void split(BasicBlock *&Kept, BasicBlock *&Rest) {
     BasicBlock *Front = L.getLoopPreheader();
     Instruction *End = Front->getTerminator();
     DebugLoc DL = L.getStartLoc() ? L.getStartLoc() : End->getDebugLoc();
@@ -313,6 +317,8 @@ private:
     else
       B.CreateBr(Begin);
     Kept = Old ? cast<BasicBlock>(OfKept[L.getHeader()]) : nullptr;
+    Rest = MayBeFirst.Product ? L.getHeader()
+                              : cast<BasicBlock>(OfFirst[L.getHeader()]);
     for (Instruction *W : Writers)
       (First.count(W) == MayBeFirst.Product ? W : cast<Instruction>(OfFirst[W]))
           ->eraseFromParent();
@@ -325,8 +331,9 @@ bool storesProductBeside(Loop &L, LoopFacts &Facts) {
   return NestDistribution(L, Facts, true).mayRun();
 }
 
-bool distribute(Loop &L, LoopFacts &Facts, bool Vectors, BasicBlock *&Kept) {
-  return NestDistribution(L, Facts, Vectors).run(Kept);
+bool distribute(Loop &L, LoopFacts &Facts, bool Vectors, BasicBlock *&Kept,
+                BasicBlock *&Rest) {
+  return NestDistribution(L, Facts, Vectors).run(Kept, Rest);
 }
 
 } // namespace nputeir

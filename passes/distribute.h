@@ -22,8 +22,9 @@ struct LoopFacts {
 // alone, and it leaves what they are computed from.  Analyses are stale then.
 // Vectors: the product may be one of a matrix and a vector.
 // *Kept: the first block of a copy that stays as it was; null: there is none.
+// *Rest: that of the loop with the other code, which may hold more products.
 bool distribute(llvm::Loop &L, LoopFacts &Facts, bool Vectors,
-                llvm::BasicBlock *&Kept);
+                llvm::BasicBlock *&Kept, llvm::BasicBlock *&Rest);
 // L stores a product, of a vector at least, beside something else.
 bool storesProductBeside(llvm::Loop &L, LoopFacts &Facts);
 

@@ -51,6 +51,7 @@ class NestSplitter {
   DenseSet<int> Tried, TriedSums;
   bool WantsVectors; // parts that are products of a matrix and a vector
   SmallVector<BasicBlock *, 4> Alike; // first blocks of loops to be tried
+  BasicBlock *Rest = nullptr;         // of what stood beside a product
 
   std::vector<SplitNest> Found;
 
@@ -167,10 +168,18 @@ private:
     return false;
   }
 
+  bool distributeRest(LoopFacts &Facts, BasicBlock *&Kept) {
+    BasicBlock *First = std::exchange(Rest, nullptr);
+    return First && distribute(*Facts.LI.getLoopFor(First), Facts, WantsVectors,
+                               Kept, Rest);
+  }
+
   bool splitOne(LoopFacts &Facts, bool WantsSquares, BasicBlock *&Kept) {
+    if (distributeRest(Facts, Kept))
+      return true;
     return splitFirst(Facts, Tried, [&](Loop &L) {
       return splitTriangle(L, Facts, WantsSquares, Kept) || splitProducts(L) ||
-             distribute(L, Facts, WantsVectors, Kept) ||
+             distribute(L, Facts, WantsVectors, Kept, Rest) ||
              makeFactors(L, Facts, Kept);
     });
   }

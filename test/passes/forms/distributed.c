@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 85
+// DONE: 112
 #include "beside.h"
 #include "forms.h"
 
@@ -41,6 +41,47 @@ INT_FORM(two_products) {
       other[i * N + j] += B[i * K + k] * A[k * N + j];
     }
   }
+  look(C);
+}
+static int32_t third[64 * 64];
+INT_FORM(three_products) { // each of which may come out of the rest
+  I L { // expected-remark 3 {{replaced by a call}}
+    J {
+      C[i * N + j] += AB;
+      other[i * N + j] += A[i * 64 + k] * B[k * 64 + j];
+      third[i * 64 + j] += B[i * K + k] * A[k * N + j];
+    }
+    side[i] += A[i * K + k];
+  }
+  for (int i = 0; i < 64 * 64; i++)
+    other[i] = other[i] * 7 + third[i];
+  memset(third, 0, sizeof third);
+  look(C);
+}
+INT_FORM(rest_reads_itself) { // where sums are half made
+  I L J { // expected-remark {{replaced by a call: mk,kn->mn}}
+    C[i * N + j] += AB;
+    other[i * N + j] += A[i * 64 + k] * B[k * 64 + j];
+    third[i * 64 + j] ^= other[i * N + j];
+  }
+  for (int i = 0; i < 64 * 64; i++)
+    other[i] = other[i] * 7 + third[i];
+  memset(third, 0, sizeof third);
+  look(C);
+}
+// The gradient of a convolution's input, whose elements several iterations add
+// to, stays beside the bias's; that of the filters is taken.
+INT_FORM(gradients_of_a_convolution) {
+  if (M > 0 && N > 0 && K > 0 && N * K <= 32)
+    I // expected-remark {{replaced by a call: mk,nkp->mnp}}
+      for (int y = 0; y < 32; y++) {
+        int32_t d = A[i * 32 + y];
+        J L {
+          other[j * 64 + y + k] += B[(i * N + j) * K + k] * d;
+          C[(i * N + j) * K + k] += B[j * 64 + y + k] * d;
+        }
+        side[i] += d;
+      }
   look(C);
 }
 INT_FORM(elements_beside) {
