@@ -103,15 +103,15 @@ public:
   NestDistribution(Loop &L, LoopFacts &Facts, bool Vectors)
       : L(L), Facts(Facts), Vectors(Vectors), Places(L, Facts.SE, Facts.AA) {}
 
-  bool run(BasicBlock *&Kept, BasicBlock *&Rest) {
+  bool run(NestParts &To) {
     if (!findWriters())
       return false;
     SmallVector<Group, 4> Arrays = Groups;
-    if (readStored() && splitMembers(Kept, Rest))
+    if (readStored() && splitMembers(To))
       return true;
     useStored();
     Groups = std::move(Arrays);
-    return splitMembers(Kept, Rest);
+    return splitMembers(To);
   }
 
   bool mayRun() {
@@ -121,17 +121,17 @@ public:
   }
 
 private:
-  bool splitMembers(BasicBlock *&Kept, BasicBlock *&Rest) {
-    return splitGroup(Kept, Rest) || (partMembers() && splitGroup(Kept, Rest));
+  bool splitMembers(NestParts &To) {
+    return splitGroup(To) || (partMembers() && splitGroup(To));
   }
 
-  bool splitGroup(BasicBlock *&Kept, BasicBlock *&Rest) {
+  bool splitGroup(NestParts &To) {
     if (Groups.size() < 2)
       return false;
     for (const Group &Stores : Groups)
       if (any_of(Stores, [&](StoreInst *S) { return storesProduct(*S); }) &&
           canBeParted(Stores)) {
-        split(Kept, Rest);
+        split(To);
         return true;
       }
     return false;
@@ -296,7 +296,7 @@ private:
            (MayBeFirst.Product || MayBeFirst.Rest);
   }
 
-  void split(BasicBlock *&Kept, BasicBlock *&Rest) {
+  void split(NestParts &To) {
     BasicBlock *Front = L.getLoopPreheader();
     Instruction *End = Front->getTerminator();
     DebugLoc DL = L.getStartLoc() ? L.getStartLoc() : End->getDebugLoc();
@@ -316,9 +316,11 @@ private:
       B.CreateCondBr(Apart, Begin, Old);
     else
       B.CreateBr(Begin);
-    Kept = Old ? cast<BasicBlock>(OfKept[L.getHeader()]) : nullptr;
-    Rest = MayBeFirst.Product ? L.getHeader()
-                              : cast<BasicBlock>(OfFirst[L.getHeader()]);
+    To.Kept = Old ? cast<BasicBlock>(OfKept[L.getHeader()]) : nullptr;
+    To.Product = cast<BasicBlock>(OfFirst[L.getHeader()]);
+    To.Rest = L.getHeader();
+    if (!MayBeFirst.Product)
+      std::swap(To.Product, To.Rest);
     for (Instruction *W : Writers)
       (First.count(W) == MayBeFirst.Product ? W : cast<Instruction>(OfFirst[W]))
           ->eraseFromParent();
@@ -331,9 +333,8 @@ bool storesProductBeside(Loop &L, LoopFacts &Facts) {
   return NestDistribution(L, Facts, true).mayRun();
 }
 
-bool distribute(Loop &L, LoopFacts &Facts, bool Vectors, BasicBlock *&Kept,
-                BasicBlock *&Rest) {
-  return NestDistribution(L, Facts, Vectors).run(Kept, Rest);
+bool distribute(Loop &L, LoopFacts &Facts, bool Vectors, NestParts &To) {
+  return NestDistribution(L, Facts, Vectors).run(To);
 }
 
 } // namespace nputeir

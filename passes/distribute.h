@@ -18,13 +18,16 @@ struct LoopFacts {
   llvm::AAResults &AA;
 };
 
+// The first blocks of loops that a nest becomes.
+struct NestParts {
+  llvm::BasicBlock *Kept = nullptr; // stays as it was; null: there is none
+  llvm::BasicBlock *Product = nullptr;
+  llvm::BasicBlock *Rest = nullptr; // the other code, or more products
+};
 // Splits L when the stores of one product leave what the other code accesses
 // alone, and it leaves what they are computed from.  Analyses are stale then.
 // Vectors: the product may be one of a matrix and a vector.
-// *Kept: the first block of a copy that stays as it was; null: there is none.
-// *Rest: that of the loop with the other code, which may hold more products.
-bool distribute(llvm::Loop &L, LoopFacts &Facts, bool Vectors,
-                llvm::BasicBlock *&Kept, llvm::BasicBlock *&Rest);
+bool distribute(llvm::Loop &L, LoopFacts &Facts, bool Vectors, NestParts &To);
 // L stores a product, of a vector at least, beside something else.
 bool storesProductBeside(llvm::Loop &L, LoopFacts &Facts);
 

@@ -52,6 +52,7 @@ class NestSplitter {
   bool WantsVectors; // parts that are products of a matrix and a vector
   SmallVector<BasicBlock *, 4> Alike; // first blocks of loops to be tried
   BasicBlock *Rest = nullptr;         // of what stood beside a product
+  SmallVector<BasicBlock *, 4> Parts; // of what was distributed
 
   std::vector<SplitNest> Found;
 
@@ -168,19 +169,43 @@ private:
     return false;
   }
 
+  bool distributeNest(Loop &L, LoopFacts &Facts, BasicBlock *&Kept) {
+    NestParts To;
+    if (!distribute(L, Facts, WantsVectors, To))
+      return false;
+    Kept = To.Kept;
+    Rest = To.Rest;
+    Parts.push_back(To.Product);
+    return true;
+  }
+
   bool distributeRest(LoopFacts &Facts, BasicBlock *&Kept) {
     BasicBlock *First = std::exchange(Rest, nullptr);
-    return First && distribute(*Facts.LI.getLoopFor(First), Facts, WantsVectors,
-                               Kept, Rest);
+    if (!First)
+      return false;
+    if (distributeNest(*Facts.LI.getLoopFor(First), Facts, Kept))
+      return true;
+    Parts.push_back(First);
+    return false;
+  }
+
+  // What was distributed may be a triangle, or sums as long as their row.
+  bool splitPart(LoopFacts &Facts, bool WantsSquares, BasicBlock *&Kept) {
+    while (!Parts.empty()) {
+      Loop &L = *Facts.LI.getLoopFor(Parts.pop_back_val());
+      if (mayBeTried(L, {}) && (splitTriangle(L, Facts, WantsSquares, Kept) ||
+                                splitTriangleSum(L, Facts)))
+        return true;
+    }
+    return false;
   }
 
   bool splitOne(LoopFacts &Facts, bool WantsSquares, BasicBlock *&Kept) {
-    if (distributeRest(Facts, Kept))
+    if (distributeRest(Facts, Kept) || splitPart(Facts, WantsSquares, Kept))
       return true;
     return splitFirst(Facts, Tried, [&](Loop &L) {
       return splitTriangle(L, Facts, WantsSquares, Kept) || splitProducts(L) ||
-             distribute(L, Facts, WantsVectors, Kept, Rest) ||
-             makeFactors(L, Facts, Kept);
+             distributeNest(L, Facts, Kept) || makeFactors(L, Facts, Kept);
     });
   }
 

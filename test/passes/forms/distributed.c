@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 112
+// DONE: 128
 #include "beside.h"
 #include "forms.h"
 
@@ -142,6 +142,30 @@ INT_FORM(may_meet_an_input) {
   look(C);
 }
 
+// Both are sums as long as their row, or over a triangle, where they stand
+// alone.
+
+INT_FORM(causal_queries_and_keys) {
+  if (M < 60 && N > 0 && N <= 64)
+    I // expected-remark 2 {{replaced by a call}}
+      for (int t = 0; t <= i; t++)
+        J {
+          C[i * 64 + j] += A[t * 64 + j] * B[i * 64 + t];
+          other[t * 64 + j] += B[i * 64 + j] * A[i * 64 + t];
+        }
+  look(C);
+}
+INT_FORM(causal_scores_and_values) {
+  if (M < 60 && N > 0 && N <= 64)
+    I // expected-remark 2 {{replaced by a call}}
+      for (int t = 0; t <= i; t++)
+        J {
+          C[i * 64 + t] += A[t * 64 + j] * B[i * 64 + j];
+          other[t * 64 + j] += B[i * 64 + j] * A[i * 64 + t];
+        }
+  look(C);
+}
+
 // What is read of the other part belongs to the same row or element.
 
 INT_FORM(reads_the_product) {
@@ -226,6 +250,16 @@ INT_FORM(reads_the_neighbour) {
     L C[i * 64 + j] += AB;
     side[j] += C[i * 64 + j - 1];
   }
+  look(C);
+}
+INT_FORM(keys_read_queries) { // which later rows change
+  if (M < 60 && N > 0 && N <= 64)
+    I
+      for (int t = 0; t <= i; t++) // expected-remark {{kept}}
+        J {
+          C[i * 64 + j] += A[t * 64 + j] * B[i * 64 + t];
+          other[t * 64 + j] += C[i * 64 + j] * A[i * 64 + t];
+        }
   look(C);
 }
 INT_FORM(one_row_for_all) { // a buffer that each row fills
