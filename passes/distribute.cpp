@@ -22,8 +22,9 @@
 // stored, so that it is not computed twice.
 //
 // What a part reads is the slice of the code that its stores depend on,
-// conditions included.  The rest may hold a further product and is split in its
-// turn.
+// conditions included.  What is used behind the nest is the rest's, as the sum
+// of all elements, which then comes last.  The rest may hold a further product
+// and is split in its turn.
 #include "distribute.h"
 #include "checks.h"
 #include "ir_sums.h"
@@ -96,6 +97,7 @@ class NestDistribution {
   SmallVector<Instruction *, 8> Writers;
   SmallVector<Group, 4> Groups; // by the array that is written
   SmallPtrSet<const Instruction *, 8> First;
+  const Instruction *TheSum = nullptr; // of the product that is looked at
   SmallVector<std::pair<LoadInst *, Instruction *>, 4> Stored; // and what
   Overlaps Places;
 
@@ -126,7 +128,7 @@ private:
   }
 
   bool splitGroup(NestParts &To) {
-    if (Groups.size() < 2)
+    if (Groups.size() < 2 && !isUsedAfter(L))
       return false;
     for (const Group &Stores : Groups)
       if (any_of(Stores, [&](StoreInst *S) { return storesProduct(*S); }) &&
@@ -213,10 +215,13 @@ private:
       return false;
     unsigned Loops =
         Facts.LI.getLoopDepth(I->getParent()) + 1 - L.getLoopDepth();
-    return (isRunningSum(*I) && Loops > Axes) ||
-           any_of(I->operands(), [&](const Use &U) {
-             return sumsOver(U.get(), Axes, Depth + 1);
-           });
+    if (isRunningSum(*I) && Loops > Axes) {
+      TheSum = I;
+      return true;
+    }
+    return any_of(I->operands(), [&](const Use &U) {
+      return sumsOver(U.get(), Axes, Depth + 1);
+    });
   }
 
   bool findWriters() {
@@ -235,7 +240,7 @@ private:
         else
           Own->push_back(S);
       }
-    return Writers.size() >= 2 && Groups.size() <= GroupsMax;
+    return Writers.size() + isUsedAfter(L) >= 2 && Groups.size() <= GroupsMax;
   }
 
   // Of the slice of stores that are in First, or are not.
@@ -292,8 +297,8 @@ private:
     // What is read behind L is the rest's.
     MayBeFirst = {true, !isUsedAfter(L)};
     Slice Product = sliceOf(true), Rest = sliceOf(false);
-    return areApart(false, Product) && areApart(true, Rest) &&
-           (MayBeFirst.Product || MayBeFirst.Rest);
+    return !Rest.All.count(TheSum) && areApart(false, Product) &&
+           areApart(true, Rest) && (MayBeFirst.Product || MayBeFirst.Rest);
   }
 
   void split(NestParts &To) {

@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 128
+// DONE: 140
 #include "beside.h"
 #include "forms.h"
 
@@ -142,6 +142,25 @@ INT_FORM(may_meet_an_input) {
   look(C);
 }
 
+// What is used behind the nest is computed by the rest.
+
+INT_FORM(sum_of_all) {
+  int32_t sum = 0;
+  I J { // expected-remark {{replaced by a call: mk,kn->mn}}
+    L C[i * 64 + j] += AB;
+    sum += C[i * 64 + j];
+  }
+  C[64 * 64 - 1] = sum;
+}
+INT_FORM(largest_of_all) {
+  int32_t most = 0, at = 0;
+  I { // expected-remark {{replaced by a call: mk,kn->mn}}
+    L J C[i * 64 + j] += AB;
+    J if (C[i * 64 + j] > most) most = C[i * 64 + j], at = i * 64 + j;
+  }
+  C[64 * 64 - 1] = most + at;
+}
+
 // Both are sums as long as their row, or over a triangle, where they stand
 // alone.
 
@@ -251,6 +270,38 @@ INT_FORM(reads_the_neighbour) {
     side[j] += C[i * 64 + j - 1];
   }
   look(C);
+}
+INT_FORM(sums_half_made) { // what is used behind it counts them
+  int32_t count = 0;
+  I L J { // expected-remark {{kept}}
+    C[i * 64 + j] += AB;
+    count += C[i * 64 + j] > 40;
+  }
+  C[64 * 64 - 1] = count;
+}
+INT_FORM(sum_of_what_was_there) {
+  int32_t sum = 0;
+  I J { // expected-remark {{kept}}
+    sum += C[i * 64 + j];
+    L C[i * 64 + j] += AB;
+  }
+  C[64 * 64 - 1] = sum;
+}
+INT_FORM(sum_of_the_row_before) {
+  int32_t sum = 0;
+  for (int i = 1; i < M; i++) { // expected-remark {{kept}}
+    L J C[i * 64 + j] += AB;
+    J sum += C[(i - 1) * 64 + j];
+  }
+  C[64 * 64 - 1] = sum;
+}
+INT_FORM(decides_how_much) {
+  int32_t sum = 0;
+  I { // expected-remark {{kept}}
+    L J if (sum < 1000) C[i * 64 + j] += AB;
+    J sum += C[i * 64 + j];
+  }
+  C[64 * 64 - 1] = sum;
 }
 INT_FORM(keys_read_queries) { // which later rows change
   if (M < 60 && N > 0 && N <= 64)
