@@ -1,6 +1,5 @@
 // uneven.cpp -- nests of rows that do not have equally many columns.
 #include "uneven.h"
-#include "ir_exits.h"
 #include "ir_marks.h"
 
 #include "llvm/Transforms/Utils/Local.h"
@@ -8,62 +7,6 @@
 using namespace llvm;
 
 namespace nputeir {
-
-// How often the body runs; null: that is not known.
-const SCEV *UnevenNest::iterations(const Loop &X) {
-  const SCEV *N = SE.getBackedgeTakenCount(&X);
-  if (isa<SCEVCouldNotCompute>(N) || !exitsBeforeBody(X) ||
-      SE.getTypeSizeInBits(N->getType()) > 64)
-    return nullptr;
-  const SCEV *Wide = withoutMax(Places.wide(SE.getNoopOrZeroExtend(N, I64)));
-  // A sum of 32 bits is the same in 64 as long as both are numbers of
-  // columns, which is asked in front of the nest.
-  const auto *Rec = dyn_cast<SCEVAddRecExpr>(N);
-  if (Rec && Rec->isAffine() && !isa<SCEVAddRecExpr>(Wide) &&
-      SE.getTypeSizeInBits(N->getType()) >= 32)
-    return SE.getAddRecExpr(
-        SE.getNoopOrSignExtend(Rec->getStart(), I64),
-        SE.getNoopOrSignExtend(Rec->getStepRecurrence(SE), I64), Rec->getLoop(),
-        SCEV::FlagAnyWrap);
-  return Wide;
-}
-
-// A number that is never below zero, max(a, b) - b, without saying so: a - b.
-// That this is not below zero in any row is asked in front of the nest.
-const SCEV *UnevenNest::withoutMax(const SCEV *N) {
-  SmallVector<const SCEV *, 4> Terms = {N};
-  if (const auto *Add = dyn_cast<SCEVAddExpr>(N))
-    Terms.assign(Add->operands().begin(), Add->operands().end());
-  for (const SCEV *T : Terms) {
-    const auto *Max = dyn_cast<SCEVMinMaxExpr>(T);
-    if (!Max || !isa<SCEVSMaxExpr, SCEVUMaxExpr>(T) ||
-        Max->getNumOperands() != 2)
-      continue;
-    const SCEV *Others = SE.getMinusSCEV(N, T);
-    for (unsigned I = 0; I < 2; I++)
-      if (SE.getAddExpr(Others, Max->getOperand(1 - I))->isZero() &&
-          isa<SCEVAddRecExpr>(SE.getAddExpr(Others, Max->getOperand(I))))
-        return SE.getAddExpr(Others, Max->getOperand(I));
-  }
-  return N;
-}
-
-// What L changes from one iteration to the next is where it is.
-bool UnevenNest::countsOnly(const Loop &X) {
-  return X.getExitingBlock() == X.getHeader() && exitsBeforeBody(X) &&
-         all_of(X.getHeader()->phis(), [&](const PHINode &P) {
-           const SCEVAddRecExpr *Rec = counter(P, X);
-           return Rec && SE.isLoopInvariant(Rec->getStepRecurrence(SE), &L);
-         });
-}
-
-const SCEVAddRecExpr *UnevenNest::counter(const PHINode &P, const Loop &X) {
-  if (!SE.isSCEVable(P.getType()))
-    return nullptr;
-  const auto *Rec =
-      dyn_cast<SCEVAddRecExpr>(SE.getSCEV(const_cast<PHINode *>(&P)));
-  return Rec && Rec->isAffine() && Rec->getLoop() == &X ? Rec : nullptr;
-}
 
 // Do the counters of columns, or else pointers, start or end alike in all
 // rows?
@@ -175,31 +118,9 @@ PHINode *UnevenNest::addCounter(BasicBlock *Header, BasicBlock *Front) {
 // X.  It does iterations Begin to Begin + Times of what it did.
 void UnevenNest::restrict(Loop &X, ValueToValueMapTy *Map, Value *Begin,
                           Value *Times, BasicBlock *Front) {
-  auto Here = [&](Value *V) -> Value * {
-    Value *Copied = Map ? Map->lookup(V) : nullptr;
-    return Copied ? Copied : V;
-  };
-  auto *Header = cast<BasicBlock>(Here(X.getHeader()));
-  for (PHINode &P : X.getHeader()->phis()) {
-    auto Step = Steps.find(&P);
-    if (Step == Steps.end())
-      continue; // a counter of ours
-    IRBuilder<> B(Front->getTerminator());
-    B.SetCurrentDebugLocation(DL);
-    auto *Own = cast<PHINode>(Here(&P));
-    Value *Start = Own->getIncomingValueForBlock(Front);
-    Value *Way = B.CreateMul(
-        B.CreateTruncOrBitCast(Begin, Step->second->getType()), Step->second);
-    Start = P.getType()->isPointerTy()
-                ? B.CreatePointerCast(
-                      B.CreateGEP(B.getInt8Ty(),
-                                  B.CreatePointerCast(
-                                      Start, bytePointer(B.getContext())),
-                                  Way),
-                      P.getType())
-                : B.CreateAdd(Start, Way);
-    Own->setIncomingValueForBlock(Front, Start);
-  }
+  startAt(X, Map, Begin, Front);
+  Value *Copied = Map ? Map->lookup(X.getHeader()) : nullptr;
+  auto *Header = Copied ? cast<BasicBlock>(Copied) : X.getHeader();
   PHINode *Done = addCounter(Header, Front);
   auto *Branch = cast<BranchInst>(Header->getTerminator());
   IRBuilder<> B(Branch);
@@ -208,21 +129,6 @@ void UnevenNest::restrict(Loop &X, ValueToValueMapTy *Map, Value *Begin,
       cast<BranchInst>(X.getHeader()->getTerminator())->getSuccessor(0));
   Branch->setCondition(IntoBody ? B.CreateICmpULT(Done, Times)
                                 : B.CreateICmpUGE(Done, Times));
-}
-
-bool UnevenNest::stepsOf(const Instruction &I, const SCEV *&Place,
-                         LoopSteps &Step) {
-  Place = Places.placeOf(I);
-  while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(Place)) {
-    if (!L.contains(Rec->getLoop()))
-      break;
-    const SCEV *S = SE.getNoopOrSignExtend(Rec->getStepRecurrence(SE), I64);
-    if (!Rec->isAffine() || !SE.isLoopInvariant(S, &L))
-      return false;
-    Step[Rec->getLoop()] = S;
-    Place = Rec->getStart();
-  }
-  return SE.isLoopInvariant(Place, &L);
 }
 
 bool UnevenNest::isEqual(const SCEV *X, const SCEV *Y) {
@@ -250,17 +156,6 @@ UnevenNest::Part UnevenNest::formPart(Loop &K, BasicBlock *Front,
     First = B.getInt64(0);
   restrict(K, &Map, First, IsRectangle ? Width : Others, InFront);
   return {Row, First};
-}
-
-void UnevenNest::findSteps(Loop &X, Instruction *At) {
-  Expander Code(SE, *At->getModule());
-  for (PHINode &P : X.getHeader()->phis()) {
-    const SCEVAddRecExpr *Rec = counter(P, X);
-    if (!Rec)
-      continue;
-    const SCEV *Step = Rec->getStepRecurrence(SE);
-    Steps[&P] = Code.expand(Step, Step->getType(), At);
-  }
 }
 
 void UnevenNest::startSplit(Loop &K) {
@@ -307,17 +202,6 @@ void UnevenNest::enterBlocks(BasicBlock *From, Blocks &X) {
   B.SetCurrentDebugLocation(DL);
   X.Begin->addIncoming(B.getInt64(0), From);
   B.CreateBr(X.Head);
-}
-
-BasicBlock *UnevenNest::frontOf(Loop &X, ValueToValueMapTy *Map) {
-  BasicBlock *Front = X.getLoopPreheader();
-  Value *Copied = Map ? Map->lookup(Front) : nullptr;
-  return Copied ? cast<BasicBlock>(Copied) : Front;
-}
-
-uint64_t UnevenNest::bytesOf(const Instruction &I) {
-  return I.getModule()->getDataLayout().getTypeStoreSize(
-      getLoadStoreType(const_cast<Instruction *>(&I)));
 }
 
 void UnevenNest::dropStores(ArrayRef<StoreInst *> Stores,

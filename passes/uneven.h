@@ -4,27 +4,17 @@
 #ifndef NPUTEIR_UNEVEN_H
 #define NPUTEIR_UNEVEN_H
 
-#include "checks.h"
-#include "distribute.h"
-#include "nest_parts.h"
-
-#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "counted_nest.h"
 
 namespace nputeir {
 
-class UnevenNest {
+class UnevenNest : protected CountedNest {
 protected:
   // A block is an eighth of the rows, in eights; with fewer blocks than four,
   // what no rectangle covers is a good part of the work.
   enum { RowStep = 8, RowsMin = 4 * RowStep, ColumnLoopsMax = 4 };
 
-  llvm::Loop &L;      // the nest
-  llvm::Loop *OfRows; // L, or a loop in it
-  llvm::LoopInfo &LI;
-  llvm::DominatorTree &DT;
-  llvm::ScalarEvolution &SE;
-  llvm::Type *I64;
-  Overlaps Places;
+  llvm::Loop *OfRows;                          // L, or a loop in it
   llvm::SmallVector<llvm::Loop *, 4> Columns;  // over them, which are alike
   const llvm::SCEVAddRecExpr *Count = nullptr; // of columns, in the present row
   const llvm::SCEV *Rows = nullptr;
@@ -32,17 +22,8 @@ protected:
   bool FromStart = false; // all rows start in one column; else they end in one
 
   UnevenNest(llvm::Loop &L, LoopFacts &Facts)
-      : L(L), OfRows(&L), LI(Facts.LI), DT(Facts.DT), SE(Facts.SE),
-        I64(llvm::Type::getInt64Ty(L.getHeader()->getContext())),
-        Places(L, Facts.SE, Facts.AA) {}
+      : CountedNest(L, Facts), OfRows(&L) {}
 
-  // How often the body runs; null: that is not known.
-  const llvm::SCEV *iterations(const llvm::Loop &X);
-  // What X changes from one iteration to the next is where it is.
-  bool countsOnly(const llvm::Loop &X);
-  // Null: P does not count the iterations of X.
-  const llvm::SCEVAddRecExpr *counter(const llvm::PHINode &P,
-                                      const llvm::Loop &X);
   // OfRows, Columns, Count, Rows and how they lie.  MayBeCut: some iterations
   // of this loop may be done later.  Inner: OfRows need not be L.
   bool findColumns(llvm::function_ref<bool(llvm::Loop &)> MayBeCut,
@@ -51,10 +32,6 @@ protected:
   struct {                              // in front of L
     llvm::Value *Rows, *First, *Height; // First: columns of the first row
   } N = {};
-  llvm::DebugLoc DL;
-  llvm::DenseMap<const llvm::PHINode *, llvm::Value *> Steps; // of all counters
-
-  void findSteps(llvm::Loop &X, llvm::Instruction *At);
   // Computes N; whether there are rows enough.
   llvm::Value *countRows(Checks &C);
   // Of Row, which counts from 0.
@@ -68,19 +45,10 @@ protected:
   // X.  It does iterations Begin to Begin + Times of what it did.
   void restrict(llvm::Loop &X, llvm::ValueToValueMapTy *Map, llvm::Value *Begin,
                 llvm::Value *Times, llvm::BasicBlock *Front);
-  static llvm::BasicBlock *frontOf(llvm::Loop &X, llvm::ValueToValueMapTy *Map);
-  // Of what I loads or stores.
-  static uint64_t bytesOf(const llvm::Instruction &I);
   // A copy does not store, nor compute what it stored.
   static void dropStores(llvm::ArrayRef<llvm::StoreInst *> Stores,
                          llvm::ValueToValueMapTy &Map);
 
-  // How far an access goes with each iteration of a loop.
-  using LoopSteps =
-      llvm::SmallDenseMap<const llvm::Loop *, const llvm::SCEV *, 4>;
-  // False: that varies.  Place: of the first iteration.
-  bool stepsOf(const llvm::Instruction &I, const llvm::SCEV *&Place,
-               LoopSteps &Step);
   // X and Y are equal, or are to be if it is so when the program runs.
   bool isEqual(const llvm::SCEV *X, const llvm::SCEV *Y);
   llvm::SmallVector<std::pair<const llvm::SCEV *, const llvm::SCEV *>, 2> Equal;
@@ -112,7 +80,6 @@ protected:
   void enterBlocks(llvm::BasicBlock *From, Blocks &X);
 
 private:
-  const llvm::SCEV *withoutMax(const llvm::SCEV *N);
   void align(const llvm::Loop &X, bool &Starts, bool &Ends);
   bool varies(const llvm::Loop &X);
 };

@@ -1,0 +1,128 @@
+// counted_nest.cpp -- nests whose loops change nothing from one iteration to
+// the next but where they are.
+#include "counted_nest.h"
+#include "ir_exits.h"
+
+using namespace llvm;
+
+namespace nputeir {
+
+// How often the body runs; null: that is not known.
+const SCEV *CountedNest::iterations(const Loop &X) {
+  const SCEV *N = SE.getBackedgeTakenCount(&X);
+  if (isa<SCEVCouldNotCompute>(N) || !exitsBeforeBody(X) ||
+      SE.getTypeSizeInBits(N->getType()) > 64)
+    return nullptr;
+  const SCEV *Wide = withoutMax(Places.wide(SE.getNoopOrZeroExtend(N, I64)));
+  // A sum of 32 bits is the same in 64 as long as both are numbers of
+  // columns, which is asked in front of the nest.
+  const auto *Rec = dyn_cast<SCEVAddRecExpr>(N);
+  if (Rec && Rec->isAffine() && !isa<SCEVAddRecExpr>(Wide) &&
+      SE.getTypeSizeInBits(N->getType()) >= 32)
+    return SE.getAddRecExpr(
+        SE.getNoopOrSignExtend(Rec->getStart(), I64),
+        SE.getNoopOrSignExtend(Rec->getStepRecurrence(SE), I64), Rec->getLoop(),
+        SCEV::FlagAnyWrap);
+  return Wide;
+}
+
+// A number that is never below zero, max(a, b) - b, without saying so: a - b.
+// That this is not below zero in any row is asked in front of the nest.
+const SCEV *CountedNest::withoutMax(const SCEV *N) {
+  SmallVector<const SCEV *, 4> Terms = {N};
+  if (const auto *Add = dyn_cast<SCEVAddExpr>(N))
+    Terms.assign(Add->operands().begin(), Add->operands().end());
+  for (const SCEV *T : Terms) {
+    const auto *Max = dyn_cast<SCEVMinMaxExpr>(T);
+    if (!Max || !isa<SCEVSMaxExpr, SCEVUMaxExpr>(T) ||
+        Max->getNumOperands() != 2)
+      continue;
+    const SCEV *Others = SE.getMinusSCEV(N, T);
+    for (unsigned I = 0; I < 2; I++)
+      if (SE.getAddExpr(Others, Max->getOperand(1 - I))->isZero() &&
+          isa<SCEVAddRecExpr>(SE.getAddExpr(Others, Max->getOperand(I))))
+        return SE.getAddExpr(Others, Max->getOperand(I));
+  }
+  return N;
+}
+
+// What L changes from one iteration to the next is where it is.
+bool CountedNest::countsOnly(const Loop &X) {
+  return X.getExitingBlock() == X.getHeader() && exitsBeforeBody(X) &&
+         all_of(X.getHeader()->phis(), [&](const PHINode &P) {
+           const SCEVAddRecExpr *Rec = counter(P, X);
+           return Rec && SE.isLoopInvariant(Rec->getStepRecurrence(SE), &L);
+         });
+}
+
+const SCEVAddRecExpr *CountedNest::counter(const PHINode &P, const Loop &X) {
+  if (!SE.isSCEVable(P.getType()))
+    return nullptr;
+  const auto *Rec =
+      dyn_cast<SCEVAddRecExpr>(SE.getSCEV(const_cast<PHINode *>(&P)));
+  return Rec && Rec->isAffine() && Rec->getLoop() == &X ? Rec : nullptr;
+}
+
+bool CountedNest::stepsOf(const Instruction &I, const SCEV *&Place,
+                          LoopSteps &Step) {
+  Place = Places.placeOf(I);
+  while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(Place)) {
+    if (!L.contains(Rec->getLoop()))
+      break;
+    const SCEV *S = SE.getNoopOrSignExtend(Rec->getStepRecurrence(SE), I64);
+    if (!Rec->isAffine() || !SE.isLoopInvariant(S, &L))
+      return false;
+    Step[Rec->getLoop()] = S;
+    Place = Rec->getStart();
+  }
+  return SE.isLoopInvariant(Place, &L);
+}
+
+void CountedNest::findSteps(Loop &X, Instruction *At) {
+  Expander Code(SE, *At->getModule());
+  for (PHINode &P : X.getHeader()->phis()) {
+    const SCEVAddRecExpr *Rec = counter(P, X);
+    if (!Rec)
+      continue;
+    const SCEV *Step = Rec->getStepRecurrence(SE);
+    Steps[&P] = Code.expand(Step, Step->getType(), At);
+  }
+}
+
+BasicBlock *CountedNest::frontOf(Loop &X, ValueToValueMapTy *Map) {
+  BasicBlock *Front = X.getLoopPreheader();
+  Value *Copied = Map ? Map->lookup(Front) : nullptr;
+  return Copied ? cast<BasicBlock>(Copied) : Front;
+}
+
+uint64_t CountedNest::bytesOf(const Instruction &I) {
+  return I.getModule()->getDataLayout().getTypeStoreSize(
+      getLoadStoreType(const_cast<Instruction *>(&I)));
+}
+
+void CountedNest::startAt(Loop &X, ValueToValueMapTy *Map, Value *Begin,
+                          BasicBlock *Front) {
+  for (PHINode &P : X.getHeader()->phis()) {
+    auto Step = Steps.find(&P);
+    if (Step == Steps.end())
+      continue; // a counter of ours
+    IRBuilder<> B(Front->getTerminator());
+    B.SetCurrentDebugLocation(DL);
+    Value *Copied = Map ? Map->lookup(&P) : nullptr;
+    auto *Own = Copied ? cast<PHINode>(Copied) : &P;
+    Value *Start = Own->getIncomingValueForBlock(Front);
+    Value *Way = B.CreateMul(
+        B.CreateTruncOrBitCast(Begin, Step->second->getType()), Step->second);
+    Start = P.getType()->isPointerTy()
+                ? B.CreatePointerCast(
+                      B.CreateGEP(B.getInt8Ty(),
+                                  B.CreatePointerCast(
+                                      Start, bytePointer(B.getContext())),
+                                  Way),
+                      P.getType())
+                : B.CreateAdd(Start, Way);
+    Own->setIncomingValueForBlock(Front, Start);
+  }
+}
+
+} // namespace nputeir
