@@ -56,7 +56,7 @@ bool CountedNest::countsOnly(const Loop &X) {
 }
 
 const SCEVAddRecExpr *CountedNest::counter(const PHINode &P, const Loop &X) {
-  if (!SE.isSCEVable(P.getType()))
+  if (!SE.isSCEVable(P.getType()) || SE.getTypeSizeInBits(P.getType()) > 64)
     return nullptr;
   const auto *Rec =
       dyn_cast<SCEVAddRecExpr>(SE.getSCEV(const_cast<PHINode *>(&P)));

@@ -398,6 +398,7 @@ BasicBlock *detach(Loop &L) {
 
 static const char *const NumberMark = "nputeir.loop";
 static const char *const UntoldMark = "nputeir.untold";
+static const char *const RepeatingMark = "nputeir.repeating";
 
 void numberLoops(LoopInfo &LI) {
   int Next = 0;
@@ -428,6 +429,18 @@ void markUntold(Instruction &End) {
 
 bool isUntold(const Loop &L) {
   return L.getHeader()->getTerminator()->getMetadata(UntoldMark);
+}
+
+void markRepeating(Instruction &End) {
+  End.setMetadata(RepeatingMark, MDNode::get(End.getContext(), {}));
+}
+
+bool isRepeating(const Instruction &End) {
+  return End.getMetadata(RepeatingMark);
+}
+
+bool isRepeating(const Loop &L) {
+  return isRepeating(*L.getHeader()->getTerminator());
 }
 
 } // namespace nputeir

@@ -107,6 +107,11 @@ void numberAs(const llvm::Loop &L, llvm::Instruction &End);
 // Of loops with one number, those that are not told of.
 void markUntold(llvm::Instruction &End);
 bool isUntold(const llvm::Loop &L);
+// A loop of ours that does a nest again and again is no part of it.  The end of
+// its first block, or a branch to such loops or what is done instead.
+void markRepeating(llvm::Instruction &End);
+bool isRepeating(const llvm::Instruction &End);
+bool isRepeating(const llvm::Loop &L);
 
 } // namespace nputeir
 

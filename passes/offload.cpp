@@ -117,11 +117,12 @@ bool OffloadPass::splitAndReplace(Copy &C, const options &O, TakenBy By,
   return Changed;
 }
 
-// The same before a loop of a nest is taken alone; a whole rectangle must be.
+// The same before a loop of a nest, or the whole, is taken alone; a whole
+// rectangle, or round, must be.
 bool OffloadPass::cutAndReplace(Copy &C, const options &O, TakenBy By,
                                 StringRef Name, std::vector<Finding> &Found,
                                 arena *A) {
-  if (!C.canReplace() || !hasTriangleSums(C.function(), Own->FAM))
+  if (!C.canReplace() || !mayBeCut(C.function(), Own->FAM))
     return false;
   DenseSet<int> InVain;
   for (unsigned Try = 0; Try < SplitsPerNest; Try++) {
@@ -129,7 +130,7 @@ bool OffloadPass::cutAndReplace(Copy &C, const options &O, TakenBy By,
     auto Split = splitSymmetricProducts(Parts.function(), Own->FAM, InVain);
     if (!Split.empty())
       Own->tidy(Parts.function());
-    for (SplitNest &S : splitTriangleSums(Parts.function(), Own->FAM, InVain))
+    for (SplitNest &S : cutNests(Parts.function(), Own->FAM, InVain))
       Split.push_back(std::move(S));
     if (Split.empty())
       return false;
@@ -139,11 +140,13 @@ bool OffloadPass::cutAndReplace(Copy &C, const options &O, TakenBy By,
     size_t Before = InVain.size();
     for (const SplitNest &S : Split)
       if (none_of(New, [&](const Finding &N) {
-            return N.V.rule == RULE_TAKEN && N.Loop == S.Outermost;
+            return N.V.rule == RULE_TAKEN && N.Loop == S.Outermost &&
+                   !N.IsUntold;
           }))
         InVain.insert(S.Outermost);
     if (InVain.size() != Before)
       continue;
+    erase_if(New, [](const Finding &N) { return N.IsUntold; });
     Found = std::move(New);
     if (!D->Print)
       Parts.replace();
@@ -153,7 +156,7 @@ bool OffloadPass::cutAndReplace(Copy &C, const options &O, TakenBy By,
   return false;
 }
 
-// Sums as long as their row are cut before, others split behind.
+// Sums as long as their row, or scattered, are cut before, others split behind.
 bool OffloadPass::takeProducts(Copy &C, const options &O, TakenBy By,
                                StringRef Name, std::vector<Finding> &Found,
                                arena *A, bool &LeavesCpu) {

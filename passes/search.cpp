@@ -2,6 +2,7 @@
 #include "search.h"
 #include "copied_inputs.h"
 #include "digits.h"
+#include "interchange.h"
 #include "ir_candidates.h"
 #include "ir_exits.h"
 #include "ir_marks.h"
@@ -119,7 +120,10 @@ void Search::rewrite(StringRef Where) {
                T.L->getStartLoc()};
       markKept(*T.L);
     }
-    rewriteNest(T.Old, LI, SE, DT, T.Nest, T.P, O, T.TEIR, Where);
+    PHINode *Said =
+        rewriteNest(T.Old, LI, SE, DT, T.Nest, T.P, O, T.TEIR, Where);
+    if (T.L)
+      runWhole(*T.L, Said, LI, DT);
   }
 }
 
@@ -274,8 +278,9 @@ void Search::visit(Loop &L) {
     return;
   if (isSplit(L))
     return;
-  if (any_of(L.getLoopsInPreorder(),
-             [](const Loop *Inner) { return isKept(*Inner); })) {
+  if (isRepeating(L) || any_of(L.getLoopsInPreorder(), [](const Loop *Inner) {
+        return isKept(*Inner);
+      })) {
     for (Loop *Inner : reverse(L.getSubLoops()))
       visit(*Inner);
     return;

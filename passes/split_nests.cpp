@@ -4,6 +4,7 @@
 // of elements and the products.
 #include "split_nests.h"
 #include "distribute.h"
+#include "interchange.h"
 #include "ir_marks.h"
 #include "ir_sums.h"
 #include "lanes.h"
@@ -75,10 +76,11 @@ public:
     return true;
   }
 
-  bool splitNextTriangleSum() {
+  bool cutNext() {
     LoopFacts Facts = facts();
     if (!splitAlike(Facts, Tried, [&](Loop &L) {
-          return splitTriangleSum(L, Facts) || splitTriangularSolve(L, Facts);
+          return splitTriangleSum(L, Facts) || splitTriangularSolve(L, Facts) ||
+                 interchange(L, Facts);
         }))
       return false;
     FAM.clear(F, "");
@@ -104,12 +106,12 @@ public:
     return std::move(Found);
   }
 
-  bool hasTriangleSum() {
+  bool mayBeCut() {
     LoopFacts Facts = facts();
     return any_of(Facts.LI.getLoopsInPreorder(), [&](Loop *L) {
       return mayBeTried(*L, Tried) &&
              (isTriangleSum(*L, Facts) || isSymmetric(*L, Facts) ||
-              isTriangularSolve(*L, Facts));
+              isTriangularSolve(*L, Facts) || addsScattered(*L, Facts));
     });
   }
 
@@ -249,11 +251,10 @@ std::vector<SplitNest> splitNests(Function &F, FunctionAnalysisManager &FAM,
   return S.splitAll([&] { return S.splitNext(WantsSquares); });
 }
 
-std::vector<SplitNest> splitTriangleSums(Function &F,
-                                         FunctionAnalysisManager &FAM,
-                                         const DenseSet<int> &Without) {
+std::vector<SplitNest> cutNests(Function &F, FunctionAnalysisManager &FAM,
+                                const DenseSet<int> &Without) {
   NestSplitter S(F, FAM, Without);
-  return S.splitAll([&] { return S.splitNextTriangleSum(); });
+  return S.splitAll([&] { return S.cutNext(); });
 }
 
 std::vector<SplitNest> splitSymmetricProducts(Function &F,
@@ -269,8 +270,8 @@ bool hasVectorsBeside(Function &F, FunctionAnalysisManager &FAM) {
   return Has;
 }
 
-bool hasTriangleSums(Function &F, FunctionAnalysisManager &FAM) {
-  return NestSplitter(F, FAM, {}).hasTriangleSum();
+bool mayBeCut(Function &F, FunctionAnalysisManager &FAM) {
+  return NestSplitter(F, FAM, {}).mayBeCut();
 }
 
 } // namespace nputeir

@@ -26,17 +26,17 @@ std::vector<SplitNest> splitNests(llvm::Function &F,
 // A product of a matrix and a vector may come out of one.
 bool hasVectorsBeside(llvm::Function &F, llvm::FunctionAnalysisManager &FAM);
 
-// Splits nests of F whose sums are as long as the row says, but for those of
-// these numbers; as they are before anything in them is replaced.
-std::vector<SplitNest> splitTriangleSums(llvm::Function &F,
-                                         llvm::FunctionAnalysisManager &FAM,
-                                         const llvm::DenseSet<int> &Without);
+// Splits nests of F whose sums are as long as the row says, or scattered, but
+// for those of these numbers; as they are before anything in them is replaced.
+std::vector<SplitNest> cutNests(llvm::Function &F,
+                                llvm::FunctionAnalysisManager &FAM,
+                                const llvm::DenseSet<int> &Without);
 // Splits products of symmetric matrices into nests of such sums.
 std::vector<SplitNest>
 splitSymmetricProducts(llvm::Function &F, llvm::FunctionAnalysisManager &FAM,
                        const llvm::DenseSet<int> &Without);
 // There is one of these.
-bool hasTriangleSums(llvm::Function &F, llvm::FunctionAnalysisManager &FAM);
+bool mayBeCut(llvm::Function &F, llvm::FunctionAnalysisManager &FAM);
 
 } // namespace nputeir
 
