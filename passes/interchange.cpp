@@ -392,6 +392,9 @@ public:
       if (!First && !is_contained(Serial, X))
         First = X->getHeader()->getTerminator();
     numberAs(L, *First);
+    auto *Added = cast<Instruction>(Update->getValueOperand());
+    if (!isa<FPMathOperator>(Added))
+      Added->dropPoisonGeneratingFlags(); // others are added before
     for (size_t I = 0; I < Serial.size(); I++)
       straighten(*Serial[I], Round[I]);
     IRBuilder<> B(Front);
