@@ -73,7 +73,7 @@ private:
 
   void prefetchRow(Value *Row, int Lines) {
     for (int J = 0; J < Lines; J++)
-      prefetch(C.at(Row, J * LineBytes), true);
+      prefetch(C.at(Row, J * LineBytes + LineBytes - 1), true);
   }
 
   Code::Values steps(const Code::Values &First) {
