@@ -326,7 +326,8 @@ Value *takesTiles(Code &C, const teir_cpu &Cpu, const CpuWork &W, Value *Has) {
         extentOf(C, W, AXIS_K),
         teir_cpu_choose_dot(&Cpu, W.In[IN0], W.In[IN1], W.Sum),
         W.Turned,
-        W.Tail != nullptr};
+        W.Tail != nullptr,
+        nullptr};
     auto *Small =
         static_cast<Value *>(teir_cpu_is_small_for_tiles(&Math, &Size));
     return C.choose(C.CreateNot(Small), {C.getFalse()}, [&]() -> Code::Values {

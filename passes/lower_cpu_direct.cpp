@@ -235,6 +235,7 @@ class Direct {
   Value *Extent[AXIS_ROLES], *Axis[AXIS_ROLES];
   Value *Parts, *Bases, *Panel = nullptr, *Sums = nullptr;
   Value *Spreads = nullptr; // are the sums of a row not adjacent?
+  Value *Across = nullptr;  // are in0's steps farther apart than its rows?
   // Offsets for the epilogue.
   Value *RowTable, *RowRuns, *ColumnTable, *ColumnRuns;
   enum { MostRows = 8, MostColumns = 64 };
@@ -259,6 +260,7 @@ public:
   // Then, unless it is too large.
   void emitGate(Function *Then) {
     readSlots();
+    Across = C.CreateICmpSLT(stride(AXIS_M, IN0), stride(AXIS_K, IN0));
     if (W.Packed)
       gate();
     if (cutsSteps())
@@ -434,7 +436,8 @@ private:
 
   teir_cpu_size size() {
     return {Extent[AXIS_M], Extent[AXIS_N],           Extent[AXIS_K],
-            dotOf(U, W),    W.Turned && !W.Exchanged, W.Tail != nullptr};
+            dotOf(U, W),    W.Turned && !W.Exchanged, W.Tail != nullptr,
+            Across};
   }
 
   Value *atLeast(Value *X, int64_t N) {
@@ -465,19 +468,17 @@ private:
     return W.Spreads ? C.CreateSelect(Spreads, X, Otherwise) : Otherwise;
   }
 
-  // Across: see teir_cpu_cut_direct.
-  teir_cpu_cut cut(Value *Across) {
+  teir_cpu_cut cut() {
     teir_cpu_math Math = cpuMath(C);
     teir_cpu_size Size = size();
-    return teir_cpu_cut_direct(&Blocks, &Math, &Size, Across);
+    return teir_cpu_cut_direct(&Blocks, &Math, &Size);
   }
 
   // The result is added once per block of steps.  Where threads have parts of
   // the columns, they must cut all alike, for the same bits.
   void keepSteps() {
     Value *Slots = C.argument(0), *At = C.number((int64_t)Tensors);
-    Value *Across = C.CreateICmpSLT(stride(AXIS_M, IN0), stride(AXIS_K, IN0));
-    Value *Steps = static_cast<Value *>(cut(Across).block_k);
+    Value *Steps = static_cast<Value *>(cut().block_k);
     C.putNumber(C.plus(C.getNumber(Slots, At), C.times(Steps, 2)), Slots, At);
   }
 
@@ -490,7 +491,7 @@ private:
     }
     Value *Adds = C.CreateAnd(Number, C.number(1));
     Value *Steps = C.CreateLShr(Number, C.number(1));
-    auto *Rows = static_cast<Value *>(cut(nullptr).block_m);
+    auto *Rows = static_cast<Value *>(cut().block_m);
     C.loop(C.number(0), K, Steps, [&](Value *P) {
       Value *Further =
           C.CreateZExt(C.CreateICmpSGT(P, C.number(0)), C.getInt64Ty());

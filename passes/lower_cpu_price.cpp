@@ -89,7 +89,8 @@ private:
         Extent(AXIS_K),
         teir_cpu_choose_dot(Cpus.Code, W.In[IN0], W.In[IN1], W.Sum),
         W.Turned,
-        W.Tail != nullptr};
+        W.Tail != nullptr,
+        nullptr};
     teir_cpu_ways Ways = {W.Packed, W.Direct, W.Turned,           W.Vector,
                           W.Row,    W.Column, W.Fixed.has_value()};
     dtype Types[] = {W.In[IN1], W.Sum};

@@ -70,7 +70,8 @@ public:
                           slot(record(AXIS_K)),
                           teir_cpu_no_dot(W.Sum),
                           W.Turned,
-                          W.Tail != nullptr};
+                          W.Tail != nullptr,
+                          nullptr};
     if (W.Row != CPU_VECTOR_NO)
       when(teir_cpu_has_few_rows(&Math, &Size, W.Row), cpuRowStride(W),
            [&] { run(cpuOneRow(W), C.argument(0)); });

@@ -286,8 +286,10 @@ static void cut_direct(const struct teir_cpu *c, int bytes,
       b->height[b->height_count++] = b->direct_height[i];
   assert(b->height_count <= TEIR_CPU_HEIGHTS);
   b->direct_m = 2 * b->direct_height[0];
-  b->direct_n = b->direct_vectors * b->lanes;
+  b->direct_columns = b->direct_vectors * b->lanes;
+  b->direct_n = 8 * b->direct_columns;
   b->direct_elements = c->cache_bytes[1] / 2 / bytes;
+  b->direct_near = 4 * b->direct_elements;
   assert(b->direct_vectors * (b->direct_height[0] + 1) < c->registers);
 }
 

@@ -89,6 +89,19 @@ static void *macs_of(math *m, const struct teir_cpu_size *s) {
   return apply(m, CPU_TIMES, apply(m, CPU_TIMES, s->m, s->n), s->k);
 }
 
+/* In0 is read as it lies for each block of columns: all rows of it where in1's
+ * columns are packed, and parts of all its pages where steps are on pages of
+ * their own.  Then it must stay near. */
+static void *has_few_blocks(const struct teir_cpu_blocks *b, math *m,
+                            const struct teir_cpu_size *s, void *in0) {
+  void *some = at_most(m, s->n, b->direct_n);
+  void *near = apply(m, CPU_BOTH, some, at_most(m, in0, b->direct_near));
+  near = apply(m, CPU_EITHER, near, at_most(m, s->n, b->direct_columns));
+  if (s->turned)
+    return near;
+  return s->across ? choose(m, s->across, near, some) : some;
+}
+
 void *teir_cpu_is_direct(const struct teir_cpu_blocks *b, math *m,
                          const struct teir_cpu_size *s) {
   void *in1 = apply(m, CPU_TIMES, s->k, s->n);
@@ -99,7 +112,7 @@ void *teir_cpu_is_direct(const struct teir_cpu_blocks *b, math *m,
   } else {
     small = apply(m, CPU_BOTH, at_most(m, in1, b->direct_elements),
                   apply(m, CPU_EITHER, at_most(m, in0, b->direct_elements),
-                        at_most(m, s->n, b->direct_n)));
+                        has_few_blocks(b, m, s, in0)));
     if (s->dot.converts)
       small = apply(m, CPU_BOTH, small,
                     at_most(m, macs_of(m, s), TEIR_CPU_CONVERTS_MACS - 1));
@@ -166,8 +179,8 @@ struct teir_cpu_cut teir_cpu_cut_packed(const struct teir_cpu_most *most,
 }
 
 struct teir_cpu_cut teir_cpu_cut_direct(const struct teir_cpu_blocks *b,
-                                        math *m, const struct teir_cpu_size *s,
-                                        void *across) {
+                                        math *m,
+                                        const struct teir_cpu_size *s) {
   /* Not more blocks of rows than pages that the processor has at hand, so that
    * columns follow soon in each: of short rows a page holds several.  Of an in1
    * that no cache holds, some steps of all columns. */
@@ -184,8 +197,9 @@ struct teir_cpu_cut teir_cpu_cut_direct(const struct teir_cpu_blocks *b,
                              number(m, height)));
   c.block_m = choose(m, kept, rows, s->m);
   void *steps = s->k;
-  if (across) { /* each step is on a page of its own, which many rows share */
-    void *cuts = apply(m, CPU_BOTH, across, at_most(m, s->n, FEW));
+  if (s->across) { /* each step is on a page of its own, which many rows share
+                    */
+    void *cuts = apply(m, CPU_BOTH, s->across, at_most(m, s->n, FEW));
     steps = choose(m, cuts, number(m, TEIR_CPU_DIRECT_K), steps);
   }
   c.block_k = choose(m, kept, steps, number(m, TEIR_CPU_DIRECT_K));
@@ -295,13 +309,15 @@ static bool is_known_direct(const struct teir_cpu_form *f, bool turned,
   struct arena *a = arena_open();
   struct teir_cpu_math m = teir_cpu_known(a);
   struct teir_cpu_blocks b = teir_cpu_blocks(c, f->sum);
+  bool lies_across = f->dense[AXIS_M][IN0] && !f->dense[AXIS_K][IN0];
   struct teir_cpu_size s = {
       number(&m, f->extent[AXIS_M]),
       number(&m, f->extent[AXIS_N]),
       number(&m, f->extent[AXIS_K]),
       teir_cpu_choose_dot(c, f->type[IN0], f->type[IN1], f->sum),
       turned,
-      f->finishes};
+      f->finishes,
+      lies_across ? number(&m, 1) : NULL};
   bool is = *(const int64_t *)teir_cpu_is_direct(&b, &m, &s);
   arena_close(a);
   return is;

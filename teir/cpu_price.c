@@ -162,7 +162,7 @@ static void *price_direct(math *m, const struct code *c) {
   /* A step of a row, times a vector of columns. */
   bool narrow = is_narrow(c->t);
   int64_t row = is_float(c->t) ? (narrow ? 26 : 10) : narrow ? 24 : 12;
-  int64_t columns = c->s->turned ? c->b->turned_columns : c->b->direct_n;
+  int64_t columns = c->s->turned ? c->b->turned_columns : c->b->direct_columns;
   void *vector = vectors(m, c);
   void *steps = times(m, vector, c->s->k);
   void *panels = divide_up(m, c->s->n, columns);

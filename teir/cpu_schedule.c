@@ -471,8 +471,7 @@ static bool crosses_in0(const struct schedule *s) {
 /* As those of lower_cpu_direct.cpp. */
 static void plan_direct(struct schedule *s, const struct teir_cpu_math *m,
                         const struct teir_cpu_size *size) {
-  struct teir_cpu_cut c = teir_cpu_cut_direct(
-      &s->blocks, m, size, m->number(m->context, crosses_in0(s)));
+  struct teir_cpu_cut c = teir_cpu_cut_direct(&s->blocks, m, size);
   enum dtype sum = s->roles.problem.acc;
   s->kernel = size->turned ? "turned" : "direct";
   s->dot = teir_cpu_no_dot(sum);
@@ -549,7 +548,8 @@ static bool plan(struct schedule *s, struct diag *d) {
                                m.number(s->a, f.extent[AXIS_K]),
                                dot,
                                w.turned,
-                               false};
+                               false,
+                               m.number(s->a, crosses_in0(s))};
   if (w.vector != CPU_VECTOR_NO || w.straight || !teir_cpu_is_tiled(dot.op) ||
       known(teir_cpu_is_small_for_tiles(&m, &size))) {
     s->cpu = teir_cpu_plain(s->cpu);

@@ -126,11 +126,12 @@ struct teir_cpu_blocks {
   int height_count, height[TEIR_CPU_HEIGHTS];
   /* Of products that are not packed: rows that may be multiplied at once, and
    * vectors along the columns, at most. */
-  int direct_height[2], direct_vectors;
+  int direct_height[2], direct_vectors, direct_columns;
   int turned_columns; /* of a panel of in1 where only it is packed */
   /* That is faster where rows are as few, or where in1 (k x n) has as few
-   * elements, and in0 (m x k) too or the columns are as few. */
-  int64_t direct_m, direct_n, direct_elements;
+   * elements, and in0 (m x k) too or the columns are as few: where in0 lies
+   * along its rows or in1 across the columns, in0 is to be near then. */
+  int64_t direct_m, direct_n, direct_elements, direct_near;
   int64_t block_m, block_n, block_k;
   int64_t kept_n; /* where one block of in0 is all of it */
   /* Kernels ask for lines of their panels, and of the next one of in1, before
@@ -174,6 +175,8 @@ struct teir_cpu_size {
   struct teir_cpu_dot dot; /* where it is packed */
   bool turned;   /* in1 lies across the columns: its panels are packed */
   bool finishes; /* sums are complete before they go to the result */
+  void *across;  /* condition: in0's steps are farther apart than its rows;
+                    NULL: they are not */
 };
 
 /* Is it faster not to pack it?  Only what is packed is multiplied in groups. */
@@ -205,12 +208,10 @@ struct teir_cpu_cut teir_cpu_cut_packed(const struct teir_cpu_most *,
 void *teir_cpu_keeps_in0(const struct teir_cpu_most *,
                          const struct teir_cpu_math *,
                          const struct teir_cpu_size *);
-/* Of one that is not packed: block_m and block_k only.  across: are in0's steps
- * farther apart than its rows?  NULL: they are not. */
+/* Of one that is not packed: block_m and block_k only. */
 struct teir_cpu_cut teir_cpu_cut_direct(const struct teir_cpu_blocks *,
                                         const struct teir_cpu_math *,
-                                        const struct teir_cpu_size *,
-                                        void *across);
+                                        const struct teir_cpu_size *);
 /* Vectors that are multiplied at once where so many columns are left; 0: one
  * column, for want of masks. */
 void *teir_cpu_vectors(const struct teir_cpu_blocks *,

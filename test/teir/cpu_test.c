@@ -233,10 +233,13 @@ static bool pays_if(int how, const char *machine, int64_t m, int64_t n,
   int64_t batches = how & BATCH ? BATCH : 1;
   struct arena *a = arena_open();
   struct teir_cpu_math math = teir_cpu_known(a);
-  struct teir_cpu_size size = {
-      math.number(a, m), math.number(a, n),
-      math.number(a, k), teir_cpu_choose_dot(c, in1, in1, sum),
-      w.turned,          false};
+  struct teir_cpu_size size = {math.number(a, m),
+                               math.number(a, n),
+                               math.number(a, k),
+                               teir_cpu_choose_dot(c, in1, in1, sum),
+                               w.turned,
+                               false,
+                               NULL};
   struct teir_cpu_loops inner = {math.number(a, batches * m * n),
                                  size.k,
                                  math.number(a, along_k),
@@ -333,7 +336,8 @@ static bool is_few(bool rows, int64_t m, int64_t n, int64_t k, bool finishes,
                                math.number(a, k),
                                teir_cpu_no_dot(DTYPE_F32),
                                false,
-                               finishes};
+                               finishes,
+                               NULL};
   void *few = rows ? teir_cpu_has_few_rows(&math, &size, v)
                    : teir_cpu_has_few_columns(&math, &size, v);
   bool is = *(const int64_t *)few;
@@ -364,6 +368,37 @@ static void check_few(void) {
   CHECK(!is_few(true, 9, 100, 500, false, CPU_VECTOR_DOT));
   CHECK(!is_few(true, 2, 100, 500, false, CPU_VECTOR_ADD));
   CHECK(is_few(true, 1, 100, 1, true, CPU_VECTOR_ADD));
+}
+
+/* What is not packed, of 3000 rows: AVX-512 has blocks of 48 columns, in1 may
+ * have 131072 elements, and in0 is near up to 524288. */
+static void check_direct(void) {
+  static const struct {
+    int64_t n, k;
+    bool turned, across, direct;
+  } cases[] = {
+      {48, 2730, true, true, true},    {48, 2731, true, true, false},
+      {49, 300, false, false, true},   {49, 175, true, false, false},
+      {49, 174, true, false, true},    {49, 175, false, true, false},
+      {49, 174, false, true, true},    {384, 341, false, false, true},
+      {384, 342, false, false, false}, {385, 300, false, false, false}};
+  struct arena *a = arena_open();
+  struct teir_cpu_math math = teir_cpu_known(a);
+  struct teir_cpu_blocks b =
+      teir_cpu_blocks(teir_cpu_find("avx512"), DTYPE_F32);
+  CHECK(b.direct_columns == 48 && b.direct_elements == 131072);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct teir_cpu_size size = {math.number(a, 3000),
+                                 math.number(a, cases[i].n),
+                                 math.number(a, cases[i].k),
+                                 teir_cpu_no_dot(DTYPE_F32),
+                                 cases[i].turned,
+                                 false,
+                                 math.number(a, cases[i].across)};
+    void *direct = teir_cpu_is_direct(&b, &math, &size);
+    CHECK((*(const int64_t *)direct != 0) == cases[i].direct);
+  }
+  arena_close(a);
 }
 
 /* Vectors that are gathered for dot products with so many rows. */
@@ -413,6 +448,7 @@ int main(void) {
   check_prices();
   check_thin();
   check_few();
+  check_direct();
   check_gathers();
   check_declined("xky,kn->xny", "x=3,y=5,k=4,n=8"); /* M has two axes */
   check_declined("m,n->mn", "m=3,n=5");
