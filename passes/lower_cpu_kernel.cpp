@@ -71,6 +71,8 @@ private:
         {Place, C.getInt32(ToWrite), C.getInt32(Locality), C.getInt32(1)});
   }
 
+  // By their last bytes: where a row begins within a line, this one was the
+  // last line of the columns before.
   void prefetchRow(Value *Row, int Lines) {
     for (int J = 0; J < Lines; J++)
       prefetch(C.at(Row, J * LineBytes + LineBytes - 1), true);

@@ -273,7 +273,9 @@ static void cut_registers(const struct teir_cpu *c, int bytes,
 }
 
 /* What is read several times stays in the second cache.  Fewer rows than a
- * whole block has are multiplied by the same kernels. */
+ * whole block has are multiplied by the same kernels.  How many blocks of
+ * columns, and how far in0 may be, was measured with AVX-512: 768 columns of
+ * 150 steps, and 3000x150x300 with in0 along its rows, are faster packed. */
 static void cut_direct(const struct teir_cpu *c, int bytes,
                        struct teir_cpu_blocks *b) {
   bool many = c->registers == 32;

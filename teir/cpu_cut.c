@@ -197,8 +197,8 @@ struct teir_cpu_cut teir_cpu_cut_direct(const struct teir_cpu_blocks *b,
                              number(m, height)));
   c.block_m = choose(m, kept, rows, s->m);
   void *steps = s->k;
-  if (s->across) { /* each step is on a page of its own, which many rows share
-                    */
+  if (s->across) {
+    /* each step is on a page of its own, which many rows share */
     void *cuts = apply(m, CPU_BOTH, s->across, at_most(m, s->n, FEW));
     steps = choose(m, cuts, number(m, TEIR_CPU_DIRECT_K), steps);
   }

@@ -112,9 +112,9 @@ def convolution(r, i):
     return FUNCTION.format(**values)
 
 
-def main():
+def main(function):
     r, count = random.Random(int(sys.argv[1])), int(sys.argv[2])
-    print(PROGRAM + "".join(convolution(r, i) for i in range(count)))
+    print(PROGRAM + "".join(function(r, i) for i in range(count)))
     print("int main(void) {\n  for (int e = 0; e < 2; e++) {")
     for i in range(count):
         print("    check%d(e);" % i)
@@ -122,4 +122,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(convolution)

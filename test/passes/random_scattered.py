@@ -4,10 +4,7 @@ transposed convolutions and gradients of a convolution's input do, in random
 sizes, strides, orders of loops, layouts and types.  Tensors have pages behind or
 in front of them that cannot be accessed.  It prints a line for each, which must
 not depend on who computes."""
-import random
-import sys
-
-from random_convolutions import PROGRAM, TYPES
+from random_convolutions import PROGRAM, TYPES, main
 
 FUNCTION = """
 void f{i}({sum} *{restrict} out,
@@ -125,14 +122,5 @@ def scattered(r, i):
     return FUNCTION.format(**values)
 
 
-def main():
-    r, count = random.Random(int(sys.argv[1])), int(sys.argv[2])
-    print(PROGRAM + "".join(scattered(r, i) for i in range(count)))
-    print("int main(void) {\n  for (int e = 0; e < 2; e++) {")
-    for i in range(count):
-        print("    check%d(e);" % i)
-    print("  }\n}")
-
-
 if __name__ == "__main__":
-    main()
+    main(scattered)
