@@ -41,6 +41,11 @@ void markKept(Loop &Outer) {
         markKept(I);
 }
 
+void markRolled(Loop &Outer) {
+  for (Loop *L : Outer.getLoopsInPreorder())
+    addStringMetadataToLoop(L, "llvm.loop.unroll.runtime.disable");
+}
+
 void markHoisted(PHINode &P) {
   P.setMetadata(HoistedMark, MDNode::get(P.getContext(), {}));
 }

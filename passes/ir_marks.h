@@ -18,6 +18,9 @@ bool isKept(const llvm::Loop &L);
 void markKept(llvm::Loop &Outer);
 bool isKept(const llvm::Instruction &I); // the same for code without a loop
 void markKept(llvm::Instruction &I);
+// Its loops are not unrolled for numbers of iterations that only the program
+// knows.
+void markRolled(llvm::Loop &Outer);
 // A value that is computed in front of its loop if that has work, or zero.
 void markHoisted(llvm::PHINode &P);
 // What V is where the loops that it was moved in front of have work.

@@ -119,6 +119,8 @@ void Search::rewrite(StringRef Where) {
       T.Old = {T.L->getLoopPreheader(), T.L->getHeader(), exitOf(*T.L).To,
                T.L->getStartLoc()};
       markKept(*T.L);
+      if (T.P.Cpu) // then it runs for small work alone
+        markRolled(*T.L);
     }
     PHINode *Said =
         rewriteNest(T.Old, LI, SE, DT, T.Nest, T.P, O, T.TEIR, Where);
