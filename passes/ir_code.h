@@ -90,6 +90,23 @@ private:
   llvm::Value *moved(llvm::Value *V);
 };
 
+// A number or an address, in the frame where it lives through loops: every use
+// is a load of its own there.  It would be spilled anyway, and to find where
+// takes much of the time in which the code of a driver is generated.
+class Kept {
+  Code *C = nullptr;
+  llvm::Value *Is = nullptr;
+  llvm::Type *T = nullptr; // in the frame
+
+public:
+  Kept() = default;
+  Kept(Code &C, llvm::Value *V)
+      : C(&C), Is(C.frame(V->getType(), 1, 8)), T(V->getType()) {
+    C.put(V, Is);
+  }
+  operator llvm::Value *() const { return C->get(T, Is); }
+};
+
 // From malloc: null where there is none.
 llvm::CallInst *emitMalloc(llvm::IRBuilder<> &B, llvm::Value *Bytes);
 void emitFree(llvm::IRBuilder<> &B, llvm::Value *Memory);

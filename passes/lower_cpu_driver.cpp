@@ -21,23 +21,6 @@ namespace nputeir {
 
 namespace {
 
-// A number or an address, in the frame where it lives through loops: every use
-// is a load of its own there.  It would be spilled anyway, and to find where
-// takes much of the time in which the driver's code is generated.
-class Kept {
-  Code *C = nullptr;
-  Value *Is = nullptr;
-  Type *T = nullptr; // in the frame
-
-public:
-  Kept() = default;
-  Kept(Code &C, Value *V)
-      : C(&C), Is(C.frame(V->getType(), 1, 8)), T(V->getType()) {
-    C.put(V, Is);
-  }
-  operator Value *() const { return C->get(T, Is); }
-};
-
 class Driver {
   CpuUnit &U;
   const CpuWork &W;

@@ -339,8 +339,8 @@ class VectorDriver {
   const CpuWork &W;
   Code C;
   unsigned Tensors;
-  Value *Extent[AXIS_ROLES], *Axis[AXIS_ROLES];
-  Value *Bases, *Buffer = nullptr, *Adds;
+  Kept Extent[AXIS_ROLES], Axis[AXIS_ROLES], Adds;
+  Value *Bases, *Buffer = nullptr;
   Value *Vectors = nullptr; // elements of a few, each of VectorBytes
   enum { VectorBytes = 4096 };
   Value *Table, *Runs, *Row, *RowRun; // offsets for the epilogue
@@ -351,10 +351,11 @@ public:
 
   void emit() {
     int64_t Record = 1 + (int64_t)Tensors;
-    Adds = C.getNumber(C.argument(0), (int64_t)Tensors);
+    Adds = keep(C.getNumber(C.argument(0), (int64_t)Tensors));
     for (int R = 0; R < AXIS_ROLES; R++) {
-      Axis[R] = C.at(C.argument(0), 8 * (cpuAxesSlot(Tensors) + R * Record));
-      Extent[R] = C.getNumber(Axis[R], (int64_t)0);
+      int64_t Slot = cpuAxesSlot(Tensors) + R * Record;
+      Axis[R] = keep(C.at(C.argument(0), 8 * Slot));
+      Extent[R] = keep(C.getNumber(Axis[R], (int64_t)0));
     }
     Bases = C.frame(C.getInt64Ty(), Tensors, 8);
     if (W.Vector == CPU_VECTOR_DOT)
@@ -382,6 +383,8 @@ public:
   }
 
 private:
+  Kept keep(Value *V) { return Kept(C, V); }
+
   Value *stride(axis_role R, unsigned T) {
     return C.getNumber(Axis[R], 1 + (int64_t)T);
   }
@@ -451,7 +454,8 @@ private:
           C.CreateZExt(C.CreateICmpSGT(P, C.number(0)), C.getInt64Ty());
       Value *Adding = C.CreateOr(Add, Further);
       Value *From = C.at(A, C.times(P, dtype_bytes(W.In[IN1])));
-      DotBlock B = {Some, X, Next, From, To, Step, Adding};
+      DotBlock B = {keep(Some), keep(X),    keep(Next),  keep(From),
+                    keep(To),   keep(Step), keep(Adding)};
       if (!mayBeFew(W)) {
         one(B, C.number(0), Count);
         return;
@@ -473,7 +477,7 @@ private:
 
   // Steps of vectors (x, so far apart) and of rows of in1, and where sums go.
   struct DotBlock {
-    Value *Steps, *X, *Next, *From, *To, *Step, *Add;
+    Kept Steps, X, Next, From, To, Step, Add;
   };
 
   Value *least(Value *Count, Value *I, int Most) {
