@@ -41,7 +41,7 @@ void OffloadPass::tell(Function &F, ArrayRef<Finding> Found) {
 // Of C, which is to become a function of that name.
 bool OffloadPass::replaceNests(Copy &C, const options &O, TakenBy By,
                                StringRef Name, std::vector<Finding> &Found,
-                               arena *A, bool *LeavesCpu) {
+                               arena *A, bool &LeavesCpu) {
   // What has read its first sums may have others.
   bool Changed = false, Again = true;
   for (unsigned Round = 0; Again && Round < SumsPerNest; Round++) {
@@ -51,8 +51,7 @@ bool OffloadPass::replaceNests(Copy &C, const options &O, TakenBy By,
     if (Any)
       S.rewrite(Name);
     Changed |= Any;
-    if (LeavesCpu)
-      *LeavesCpu |= S.leavesCpu();
+    LeavesCpu |= S.leavesCpu();
     Again = Any && S.leavesCode();
     for (Finding &N : S.Found)
       if (Round == 0 || N.V.rule == RULE_TAKEN)
@@ -70,12 +69,13 @@ bool OffloadPass::replaceNests(Copy &C, const options &O, TakenBy By,
 // What was split in vain is left out the second time.
 bool OffloadPass::splitAndReplace(Copy &C, const options &O, TakenBy By,
                                   StringRef Name, std::vector<Finding> &Found,
-                                  arena *A) {
+                                  arena *A, bool &LeavesCpu) {
   bool Changed = false;
   DenseSet<int> InVain;
   for (unsigned Try = 0; Try < SplitsPerNest; Try++) {
-    if (!C.canReplace() ||
-        none_of(Found, [](const Finding &N) { return mayBeSplit(N.V.rule); }))
+    if (!C.canReplace() || none_of(Found, [](const Finding &N) {
+          return mayBeSplit(N.V.rule) || mayBeSplit(N.OnCpu);
+        }))
       return Changed;
     Copy Parts(C.function());
     bool HasCpu = options_on_cpu(&O) || wantsCpuCode(O, C.function());
@@ -86,7 +86,7 @@ bool OffloadPass::splitAndReplace(Copy &C, const options &O, TakenBy By,
       return Changed;
     Own->tidy(Parts.function());
     std::vector<Finding> New;
-    bool Any = replaceNests(Parts, O, Here, Name, New, A);
+    bool Any = replaceNests(Parts, O, Here, Name, New, A, LeavesCpu);
     auto IsTaken = [&](const SplitNest &S) {
       return any_of(New, [&](const Finding &N) {
         return N.V.rule == RULE_TAKEN && S.Loops.count(N.Loop);
@@ -121,7 +121,7 @@ bool OffloadPass::splitAndReplace(Copy &C, const options &O, TakenBy By,
 // rectangle, or round, must be.
 bool OffloadPass::cutAndReplace(Copy &C, const options &O, TakenBy By,
                                 StringRef Name, std::vector<Finding> &Found,
-                                arena *A) {
+                                arena *A, bool &LeavesCpu) {
   if (!C.canReplace() || !mayBeCut(C.function(), Own->FAM))
     return false;
   DenseSet<int> InVain;
@@ -136,7 +136,8 @@ bool OffloadPass::cutAndReplace(Copy &C, const options &O, TakenBy By,
       return false;
     Own->tidy(Parts.function());
     std::vector<Finding> New;
-    replaceNests(Parts, O, D->Print ? TakenBy::Any : By, Name, New, A);
+    replaceNests(Parts, O, D->Print ? TakenBy::Any : By, Name, New, A,
+                 LeavesCpu);
     size_t Before = InVain.size();
     for (const SplitNest &S : Split)
       if (none_of(New, [&](const Finding &N) {
@@ -160,12 +161,13 @@ bool OffloadPass::cutAndReplace(Copy &C, const options &O, TakenBy By,
 bool OffloadPass::takeProducts(Copy &C, const options &O, TakenBy By,
                                StringRef Name, std::vector<Finding> &Found,
                                arena *A, bool &LeavesCpu) {
-  bool Cut = By != TakenBy::Any && cutAndReplace(C, O, By, Name, Found, A);
+  bool Cut =
+      By != TakenBy::Any && cutAndReplace(C, O, By, Name, Found, A, LeavesCpu);
   LeavesCpu |= Cut; // of what has been cut, that is not known
   bool Changed = Cut ? !D->Print
                      : replaceNests(C, O, D->Print ? TakenBy::Any : By, Name,
-                                    Found, A, &LeavesCpu);
-  return splitAndReplace(C, O, By, Name, Found, A) || Changed;
+                                    Found, A, LeavesCpu);
+  return splitAndReplace(C, O, By, Name, Found, A, LeavesCpu) || Changed;
 }
 
 // Same: what C was copied from, and what that was.

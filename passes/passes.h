@@ -250,6 +250,7 @@ struct Finding {
   verdict V = {};
   std::string What = "nest"; // what is replaced or kept
   std::string By = "a call"; // what by
+  rule OnCpu = RULE_TAKEN;   // why there is no code for the processor
   verdict Around = {};       // why the next loop around is no part of the nest
   std::string Einsum, Sizes, Contraction, TEIR, Nest; // empty unless known
   std::string Options; // that the runtime is told
@@ -308,17 +309,16 @@ class OffloadPass : public llvm::PassInfoMixin<OffloadPass> {
   std::shared_ptr<Report> Log = std::make_shared<Report>();
 
   void tell(llvm::Function &F, llvm::ArrayRef<Finding> Found);
-  // *LeavesCpu becomes true when there is code for the processor alone for a
-  // nest that was not asked for.
+  // LeavesCpu becomes true when there is code for the processor alone for a
+  // nest that was not asked for, or for a part of one that was split in vain.
   bool replaceNests(Copy &C, const options &O, TakenBy By, llvm::StringRef Name,
-                    std::vector<Finding> &Found, arena *A,
-                    bool *LeavesCpu = nullptr);
+                    std::vector<Finding> &Found, arena *A, bool &LeavesCpu);
   bool cutAndReplace(Copy &C, const options &O, TakenBy By,
                      llvm::StringRef Name, std::vector<Finding> &Found,
-                     arena *A);
+                     arena *A, bool &LeavesCpu);
   bool splitAndReplace(Copy &C, const options &O, TakenBy By,
                        llvm::StringRef Name, std::vector<Finding> &Found,
-                       arena *A);
+                       arena *A, bool &LeavesCpu);
   bool takeProducts(Copy &C, const options &O, TakenBy By, llvm::StringRef Name,
                     std::vector<Finding> &Found, arena *A, bool &LeavesCpu);
   bool replaceCopied(Copy &C, llvm::ArrayRef<const llvm::Function *> Same,

@@ -96,7 +96,7 @@ BF16_FORM(bits_union) {
 }
 BF16_FORM(bits_shifted_less) { // a near miss: not the bits of a bf16
   const uint16_t *a = (const uint16_t *)A, *b = (const uint16_t *)B;
-  I J { // expected-remark {{FloatInputs}}
+  I J { // expected-remark {{code for the processor}}
     float s = 0; // exact: numbers without a sign are less than 16 * 2^-64
     L {
       uint32_t u = (uint32_t)(a[i * K + k] & 0x7fff) << 15, v = (uint32_t)b[k * N + j] << 16;
