@@ -9,6 +9,9 @@
 //              for i, j:  s = 0;  for k:  s += t[i][k] * b[k][j];  ..
 //     kept:    the nest as it was
 //
+// Where code for the processor takes the second nest of made, kept runs also
+// if that code does not, and what is made is dropped: the loops are there once.
+//
 // The factor must be computed from counters, elements and what does not change,
 // by operations that have no effect; and some loop around the product must not
 // move it.  So nothing is computed that the source does not compute, but once
@@ -29,6 +32,7 @@
 #include "checks.h"
 #include "find_factors.h"
 #include "ir_code.h"
+#include "ir_marks.h"
 #include "masked_products.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
@@ -37,6 +41,8 @@ using namespace llvm;
 
 namespace nputeir {
 namespace {
+
+const char *const MadeMark = "nputeir.made"; // in front of loops that read it
 
 class MadeFactors {
   // Of fewer uses of each element, or fewer products, making a factor costs
@@ -99,6 +105,8 @@ public:
       emitFree(B, Memory);
       B.CreateBr(Old);
     }
+    Begin->getTerminator()->setMetadata(MadeMark,
+                                        MDNode::get(F.getContext(), {}));
     for (MadeFactor &X : Found.Factors)
       read(X);
     release(*Memory);
@@ -410,6 +418,46 @@ bool makeFactors(Loop &L, LoopFacts &Facts, BasicBlock *&Kept) {
   if (Is)
     M.split(Kept);
   return Is;
+}
+
+Unmade findUnmade(const Region &Old) {
+  // What was split further has another entry, or other code behind it.
+  const auto *Free = dyn_cast<CallInst>(Old.After->getFirstNonPHIOrDbg());
+  if (Old.Done || !Old.Entry->getTerminator()->getMetadata(MadeMark) || !Free ||
+      !Free->getCalledFunction() ||
+      Free->getCalledFunction()->getName() != "free")
+    return {};
+  auto *Memory =
+      dyn_cast<CallInst>(Free->getArgOperand(0)->stripPointerCasts());
+  auto *End = Memory
+                  ? dyn_cast<BranchInst>(Memory->getParent()->getTerminator())
+                  : nullptr;
+  auto *IsNone = End && End->isConditional()
+                     ? dyn_cast<ICmpInst>(End->getCondition())
+                     : nullptr;
+  if (!IsNone || IsNone->getPredicate() != ICmpInst::ICMP_EQ ||
+      IsNone->getOperand(0) != Memory)
+    return {};
+  return {End->getSuccessor(0), Memory};
+}
+
+void runUnmade(BasicBlock &Kept, const Unmade &X, LoopInfo &LI,
+               const DominatorTree &DT) {
+  const BasicBlock *Written = X.Begin->getSingleSuccessor();
+  for (Loop *L : LI.getLoopsInPreorder())
+    if (L->getHeader() == Written ||
+        DT.dominates(X.Memory->getParent(), L->getHeader()))
+      markRolled(*L);
+  Instruction *End = Kept.getTerminator();
+  assert(End->getNumSuccessors() == 1);
+  End->getSuccessor(0)->removePredecessor(&Kept);
+  IRBuilder<> B(End);
+  B.SetCurrentDebugLocation(X.Memory->getDebugLoc());
+  emitFree(B, X.Memory);
+  B.CreateBr(X.Begin);
+  for (PHINode &P : X.Begin->phis())
+    P.addIncoming(P.getIncomingValueForBlock(X.Memory->getParent()), &Kept);
+  End->eraseFromParent();
 }
 
 } // namespace nputeir

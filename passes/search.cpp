@@ -10,6 +10,7 @@
 #include "ir_moves.h"
 #include "ir_results.h"
 #include "ir_sums.h"
+#include "made_factors.h"
 #include "matrix.h"
 #include "split_nests.h"
 #include "sum_loops.h"
@@ -104,6 +105,7 @@ bool Search::leavesCode() const {
 
 void Search::rewrite(StringRef Where) {
   assert(MayTake || Take.empty());
+  SmallVector<std::pair<BasicBlock *, Unmade>, 4> Beside;
   for (Taken &T : Take) {
     assert(!T.TEIR.empty() && (T.L != nullptr) == (T.Loads != nullptr));
     if (T.First) {
@@ -122,11 +124,18 @@ void Search::rewrite(StringRef Where) {
       if (T.P.Cpu) // then it runs for small work alone
         markRolled(*T.L);
     }
+    Unmade X = T.L && !T.P.Npu ? findUnmade(T.Old) : Unmade();
     PHINode *Said =
         rewriteNest(T.Old, LI, SE, DT, T.Nest, T.P, O, T.TEIR, Where);
-    if (T.L)
+    if (X.Begin)
+      Beside.push_back({T.L->getLoopPreheader(), X});
+    else if (T.L)
       runWhole(*T.L, Said, LI, DT);
   }
+  for (auto &[Kept, X] : Beside)
+    runUnmade(*Kept, X, LI, DT);
+  if (!Beside.empty())
+    EliminateUnreachableBlocks(F);
 }
 
 bool Search::replaceCopied(ArrayRef<const Function *> Same,
