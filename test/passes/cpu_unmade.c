@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 // CHECK-LABEL: @reversed(
-// CHECK: @free
+// CHECK-COUNT-2: @free
 // CHECK: fmul
 // CHECK-NOT: fmul
 // CHECK-LABEL: @masked(
