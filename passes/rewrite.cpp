@@ -16,10 +16,11 @@
 // The call is made, and the processor's code runs, only when every loop has
 // work, conditions that do not change in the nest take the side
 // that was described, no check inside it would fail, no two iterations write
-// one place of the result, and what is read behind a store to the result is not
-// the result.
+// one place of the result, what is read behind a store to the result is not the
+// result, and limits leave no element of a factor out of all products.
 #include "checks.h"
 #include "lower_cpu.h"
+#include "whole_factors.h"
 
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DebugInfoMetadata.h"
@@ -424,6 +425,8 @@ private:
         Require(B.CreateICmpNE(X.Tensor[TENSORS + 1 + I], X.Tensor[OUT]));
     for (const contraction_guard &G : Nest.Guards)
       Require(Front.holds(G));
+    Require(
+        areFactorsWhole(B, C, [&](value V) { return number(Front, X, V); }));
     return May;
   }
 

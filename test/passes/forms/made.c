@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 58
+// DONE: 57
 #include "forms.h"
 #include <math.h>
 #define I for (int i = 0; i < M; i++)

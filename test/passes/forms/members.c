@@ -4,7 +4,7 @@
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
 // RUN: %verify -O2 -fno-strict-aliasing %s
-// DONE: 34
+// DONE: 30
 #include "forms.h"
 
 struct image {

@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 84
+// DONE: 83
 #include "forms.h"
 
 #include <math.h>
