@@ -221,6 +221,94 @@ Value *Checks::holds(const Apart &X) {
                                 InFront(Read, X.Read.Bytes, Written)));
 }
 
+// Steps by whole periods lead to the same place of others.
+Checks::InPeriod Checks::inPeriod(const Apart::Reach &X, Value *Period) {
+  Type *I64 = B.getInt64Ty();
+  Value *Zero = B.getInt64(0);
+  InPeriod R = {frozen(X.Of.Start, I64), B.getInt64(X.Bytes)};
+  for (auto [By, Extent] : X.Of.Terms) {
+    Value *Step = frozen(By, I64);
+    Value *Last = B.CreateSub(frozen(Extent, I64), B.getInt64(1));
+    Value *IsWhole = B.CreateICmpEQ(B.CreateSRem(Step, Period), Zero);
+    Value *Way = B.CreateSelect(IsWhole, Zero, B.CreateMul(Step, Last));
+    Value *Falls = B.CreateICmpSLT(Way, Zero);
+    R.First = B.CreateAdd(R.First, B.CreateSelect(Falls, Way, Zero));
+    R.Bytes =
+        B.CreateAdd(R.Bytes, B.CreateSelect(Falls, B.CreateNeg(Way), Way));
+  }
+  return R;
+}
+
+// The second begins behind the first one's end, and ends in front of the first
+// one's next period.  Neither leaves the addresses from 0 on, so that nothing
+// wraps.
+Value *Checks::holds(const Beside &X) {
+  Value *Zero = B.getInt64(0), *Good = B.getTrue();
+  for (const Apart::Reach *Of : {&X.Both.Written, &X.Both.Read}) {
+    Range All = range(Of->Of);
+    Value *Fits = B.CreateICmpSLT(All.Largest.Is, B.getInt64(INT64_MAX));
+    Good = B.CreateAnd(Good, B.CreateAnd(All.Exact, Fits));
+    Good = B.CreateAnd(Good, B.CreateICmpSGE(All.Smallest.Is, Zero));
+  }
+  Value *Period = B.CreateBinaryIntrinsic(
+      Intrinsic::abs, frozen(X.Period, B.getInt64Ty()), B.getFalse());
+  Value *IsOne = B.CreateICmpSGT(Period, Zero);
+  Period = B.CreateSelect(IsOne, Period, B.getInt64(1));
+  InPeriod First = inPeriod(X.Both.Written, Period);
+  InPeriod Second = inPeriod(X.Both.Read, Period);
+  Value *Behind = B.CreateSRem(B.CreateSub(Second.First, First.First), Period);
+  Behind = B.CreateSelect(B.CreateICmpSLT(Behind, Zero),
+                          B.CreateAdd(Behind, Period), Behind);
+  Value *Begins = B.CreateICmpSGE(Behind, First.Bytes);
+  Value *Ends = B.CreateICmpSLE(Second.Bytes, B.CreateSub(Period, Behind));
+  return B.CreateAnd(B.CreateAnd(Good, IsOne), B.CreateAnd(Begins, Ends));
+}
+
+// Each step is at least what all smaller ones, and an iteration, reach.  Of
+// equal ones neither is, unless the other is made once.
+Value *Checks::holds(const OwnPlaces &X) {
+  Range W = range(X.InOne.Written.Of), R = range(X.InOne.Read.Of);
+  auto End = [&](const Range &Of, uint64_t Bytes) {
+    Bound Size = {B.getInt64(Bytes), ConstantRange(APInt(64, Bytes))};
+    return plus(Of.Largest, Size).Is;
+  };
+  auto Both = [&](Intrinsic::ID Id, Value *V, Value *Other) {
+    return B.CreateBinaryIntrinsic(Id, V, Other);
+  };
+  Value *Last = Both(Intrinsic::smax, End(W, X.InOne.Written.Bytes),
+                     End(R, X.InOne.Read.Bytes));
+  Value *First = Both(Intrinsic::smin, W.Smallest.Is, R.Smallest.Is);
+  Value *Own = Both(Intrinsic::ssub_sat, Last, First), *All = Own;
+  Value *Zero = B.getInt64(0), *One = B.getInt64(1);
+  Value *Good = B.CreateAnd(W.Exact, R.Exact);
+  struct Around {
+    Value *Step, *Way, *IsOnce;
+  };
+  SmallVector<Around, 4> Loops;
+  for (auto [By, Extent] : X.Around) {
+    Value *Step = B.CreateBinaryIntrinsic(
+        Intrinsic::abs, frozen(By, B.getInt64Ty()), B.getFalse());
+    Value *Times = B.CreateSub(frozen(Extent, B.getInt64Ty()), One);
+    Value *Way = Both(Intrinsic::smul_with_overflow, Step, Times);
+    Loops.push_back(
+        {Step, B.CreateExtractValue(Way, 0), B.CreateICmpSLE(Times, Zero)});
+    Good = B.CreateAnd(Good, B.CreateNot(B.CreateExtractValue(Way, 1)));
+    Good = B.CreateAnd(Good, B.CreateICmpSGE(Step, Zero));
+    All = Both(Intrinsic::sadd_sat, All, Loops.back().Way);
+  }
+  for (const Around &X : Loops) {
+    Value *Reach = Own;
+    for (const Around &Other : Loops)
+      if (&Other != &X)
+        Reach = Both(Intrinsic::sadd_sat, Reach,
+                     B.CreateSelect(B.CreateICmpSLE(Other.Step, X.Step),
+                                    Other.Way, Zero));
+    Good =
+        B.CreateAnd(Good, B.CreateOr(X.IsOnce, B.CreateICmpSGE(X.Step, Reach)));
+  }
+  return B.CreateAnd(Good, B.CreateICmpSLT(All, B.getInt64(INT64_MAX)));
+}
+
 Value *Checks::areElementsApart(const Grid &G) {
   auto Size = [&](const SCEV *S) {
     return B.CreateBinaryIntrinsic(Intrinsic::abs, frozen(S, B.getInt64Ty()),

@@ -12,6 +12,20 @@
 
 namespace nputeir {
 
+// What two accesses reach must lie beside each other in every period, as
+// columns of a matrix do.
+struct Beside {
+  Apart Both;
+  const llvm::SCEV *Period; // in bytes
+};
+
+// What two accesses reach in one iteration of loops around both, which move
+// them alike, must share nothing with what they reach in another one.
+struct OwnPlaces {
+  Apart InOne;
+  llvm::SmallVector<Sum::Term, 4> Around;
+};
+
 class Checks {
   const IRNest &Nest;
   llvm::ScalarEvolution &SE;
@@ -32,6 +46,10 @@ class Checks {
     llvm::Value *Exact;
   };
   Range range(const Sum &S);
+  struct InPeriod {
+    llvm::Value *First, *Bytes; // where it begins, in any one
+  };
+  InPeriod inPeriod(const Apart::Reach &X, llvm::Value *Period);
   llvm::ConstantRange known(const llvm::SCEV *S);
   bool isMultiple(value Large, value Small, value Count);
   llvm::Value *stepsOver(value Large, value Small, value Count);
@@ -53,6 +71,8 @@ public:
   llvm::Value *holds(std::pair<llvm::Value *, bool> Assumed);
   llvm::Value *holds(std::pair<const llvm::SCEV *, const llvm::SCEV *> Equal);
   llvm::Value *holds(const Apart &X);
+  llvm::Value *holds(const Beside &X);
+  llvm::Value *holds(const OwnPlaces &X);
 
   // Elements in rows and columns, at strides in bytes.
   struct Grid {

@@ -32,6 +32,8 @@
 #include "sum_loops.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/Transforms/Utils/Local.h"
 
 using namespace llvm;
 
@@ -124,7 +126,16 @@ public:
 
 private:
   bool splitMembers(NestParts &To) {
-    return splitGroup(To) || (partMembers() && splitGroup(To));
+    return splitGroup(To) ||
+           (part([&](const StoreInst &S, const StoreInst &X) {
+              return Places.areMembers(S, X);
+            }) &&
+            splitGroup(To)) ||
+           (part([&](const StoreInst &S, const StoreInst &X) {
+              return storesSum(S) && storesSum(X) &&
+                     Places.placeOf(S) != Places.placeOf(X);
+            }) &&
+            splitGroup(To));
   }
 
   bool splitGroup(NestParts &To) {
@@ -139,16 +150,30 @@ private:
     return false;
   }
 
-  // Members of the elements of an array count as arrays of their own.
-  bool partMembers() {
+  // What starts elements, or scales them, is beside no sum of them mostly.
+  static bool storesSum(const StoreInst &S) {
+    const auto *V = dyn_cast<Instruction>(S.getValueOperand());
+    if (const auto *P = dyn_cast_or_null<PHINode>(V))
+      return P->getNumIncomingValues() == 1; // behind its loop
+    const auto *Call = dyn_cast_or_null<IntrinsicInst>(V);
+    if (Call)
+      return Call->getIntrinsicID() == Intrinsic::fmuladd;
+    return V && (V->getOpcode() == Instruction::Add ||
+                 V->getOpcode() == Instruction::FAdd ||
+                 V->getOpcode() == Instruction::Sub ||
+                 V->getOpcode() == Instruction::FSub);
+  }
+
+  // Members of the elements of an array, or its columns, count as arrays of
+  // their own.
+  bool part(function_ref<bool(const StoreInst &, const StoreInst &)> IsOther) {
     SmallVector<Group, 4> Parts;
     for (const Group &Stores : Groups)
       for (StoreInst *S : Stores) {
         auto Own = find_if(Parts, [&](const Group &Part) {
           return sharesBase(*Part[0], *S, Facts.SE) &&
-                 any_of(Part, [&](const StoreInst *X) {
-                   return !Places.areMembers(*X, *S);
-                 });
+                 any_of(Part,
+                        [&](const StoreInst *X) { return !IsOther(*X, *S); });
         });
         if (Own == Parts.end())
           Parts.push_back({S});
@@ -268,14 +293,11 @@ private:
   // loops around them at most, which decides the order.
   bool inOrder(const Instruction &W, const Instruction &X, bool IsProduct) {
     const Loop *Common = loopAround(W, X, Facts.LI);
-    if (!Places.meetInOneIteration(W, X, *Common))
+    bool IsBehind = comesBefore(X, W, Facts.LI, Facts.DT);
+    if ((!IsBehind && !comesBefore(W, X, Facts.LI, Facts.DT)) ||
+        !Places.meetInOneIteration(W, X, *Common))
       return false;
-    if (comesBefore(W, X, Facts.LI, Facts.DT))
-      (IsProduct ? MayBeFirst.Rest : MayBeFirst.Product) = false;
-    else if (comesBefore(X, W, Facts.LI, Facts.DT))
-      (IsProduct ? MayBeFirst.Product : MayBeFirst.Rest) = false;
-    else
-      return false;
+    (IsProduct == IsBehind ? MayBeFirst.Product : MayBeFirst.Rest) = false;
     return true;
   }
 
@@ -285,7 +307,7 @@ private:
       if (First.count(W) == IsProduct)
         for (const Instruction *X : Other.All)
           if (getLoadStorePointerOperand(X) && !Places.areApart(*W, *X) &&
-              !inOrder(*W, *X, IsProduct))
+              !inOrder(*W, *X, IsProduct) && !Places.areColumns(*W, *X))
             return false;
     return true;
   }
@@ -293,7 +315,7 @@ private:
   bool canBeParted(const Group &Stores) {
     First.clear();
     First.insert(Stores.begin(), Stores.end());
-    Places.Asked.clear();
+    Places.forget();
     // What is read behind L is the rest's.
     MayBeFirst = {true, !isUsedAfter(L)};
     Slice Product = sliceOf(true), Rest = sliceOf(false);
@@ -326,9 +348,14 @@ private:
     To.Rest = L.getHeader();
     if (!MayBeFirst.Product)
       std::swap(To.Product, To.Rest);
-    for (Instruction *W : Writers)
-      (First.count(W) == MayBeFirst.Product ? W : cast<Instruction>(OfFirst[W]))
-          ->eraseFromParent();
+    SmallVector<WeakTrackingVH, 16> Left; // what the other part computes
+    for (Instruction *W : Writers) {
+      bool IsHere = First.count(W) == MayBeFirst.Product;
+      auto *S = cast<StoreInst>(IsHere ? W : cast<Instruction>(OfFirst[W]));
+      Left.append({S->getValueOperand(), S->getPointerOperand()});
+      S->eraseFromParent();
+    }
+    RecursivelyDeleteTriviallyDeadInstructionsPermissive(Left);
   }
 };
 

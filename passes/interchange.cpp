@@ -141,16 +141,6 @@ private:
 
   // ---- which loops scatter? ----
 
-  // A number that may have been extended, or is never below zero.
-  static const SCEV *bare(const SCEV *S) {
-    if (isa<SCEVZeroExtendExpr, SCEVSignExtendExpr>(S))
-      return bare(cast<SCEVCastExpr>(S)->getOperand());
-    const auto *Max = dyn_cast<SCEVSMaxExpr>(S);
-    return Max && Max->getNumOperands() == 2 && Max->getOperand(0)->isZero()
-               ? bare(Max->getOperand(1))
-               : S;
-  }
-
   struct Factors {
     int64_t Constant = 1;
     SmallVector<const SCEV *, 8> Others;

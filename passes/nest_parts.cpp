@@ -86,7 +86,17 @@ Value *Overlaps::hold(Checks &C) const {
     Good = C.B.CreateAnd(Good, C.holds(X));
   for (const NoWrap &X : Bounded)
     Good = C.B.CreateAnd(Good, C.holds(X));
+  for (const Beside &X : Periodic)
+    Good = C.B.CreateAnd(Good, C.holds(X));
+  for (const OwnPlaces &X : Own)
+    Good = C.B.CreateAnd(Good, C.holds(X));
   return Good;
+}
+
+void Overlaps::forget() {
+  Asked.clear();
+  Periodic.clear();
+  Own.clear();
 }
 
 static uint64_t bytesOf(const Instruction &I) {
@@ -128,6 +138,15 @@ bool Overlaps::reach(const Instruction &I, Apart::Reach &X,
     return false;
   X.Of.Start = SE.getPtrToIntExpr(Place, I64);
   return !isa<SCEVCouldNotCompute>(X.Of.Start);
+}
+
+const SCEV *bare(const SCEV *S) {
+  if (isa<SCEVZeroExtendExpr, SCEVSignExtendExpr>(S))
+    return bare(cast<SCEVCastExpr>(S)->getOperand());
+  const auto *Max = dyn_cast<SCEVSMaxExpr>(S);
+  return Max && Max->getNumOperands() == 2 && Max->getOperand(0)->isZero()
+             ? bare(Max->getOperand(1))
+             : S;
 }
 
 bool isSame(const Apart::Reach &X, const Apart::Reach &Y) {
@@ -197,8 +216,75 @@ bool Overlaps::areApart(Instruction &W, const Instruction &X,
   return Asked.size() <= AskedMax;
 }
 
+// Of the period that Step is: the two may have room in it for one element each
+// and more.
+bool Overlaps::mayHaveRoom(const Apart &Both, const SCEV *Step,
+                           const SCEV *Way) {
+  const auto *Period = dyn_cast<SCEVConstant>(Step);
+  if (Period &&
+      Period->getAPInt().abs().ult(Both.Written.Bytes + Both.Read.Bytes))
+    return false;
+  auto Fills = [&](const Sum::Term &T) {
+    const SCEV *Times = bare(T.Extent);
+    const SCEV *All = SE.getMulExpr(
+        T.Step, SE.getNoopOrSignExtend(Times, T.Extent->getType()));
+    return All == Step || All == SE.getNegativeSCEV(Step);
+  };
+  if (any_of(Both.Written.Of.Terms, Fills) || any_of(Both.Read.Of.Terms, Fills))
+    return false;
+  // One of the next iterations accesses what the other one does.
+  auto IsNext = [&](const SCEV *By) {
+    const SCEV *Multiple = SE.getZero(Way->getType());
+    for (unsigned I = 0; I < NeighboursMax; I++) {
+      if (Multiple == Way || SE.getNegativeSCEV(Multiple) == Way)
+        return true;
+      Multiple = SE.getAddExpr(Multiple, By);
+    }
+    return false;
+  };
+  return !IsNext(Step) && none_of(Both.Written.Of.Terms, [&](const auto &T) {
+    return any_of(Both.Read.Of.Terms,
+                  [&](const auto &X) { return X.Step == T.Step; }) &&
+           IsNext(T.Step);
+  });
+}
+
+// The period is a step by which loops move one of them that do not move the
+// other; else the innermost one, which is that of rows mostly.
+bool Overlaps::areColumns(const Instruction &W, const Instruction &X) {
+  Beside Two = {};
+  Apart &Both = Two.Both;
+  SmallVector<const Loop *, 4> Loops[2];
+  if (!sharesBase(W, X, SE) || !reach(W, Both.Written, &Loops[0]) ||
+      !reach(X, Both.Read, &Loops[1]))
+    return false;
+  const SCEV *Way = SE.getMinusSCEV(Both.Read.Of.Start, Both.Written.Of.Start);
+  const Apart::Reach *Of[] = {&Both.Written, &Both.Read};
+  auto OwnSteps = [&](const SCEV *Step) {
+    unsigned Count = 0;
+    for (int I = 0; I < 2; I++)
+      for (size_t T = 0; T < Loops[I].size(); T++)
+        Count += Of[I]->Of.Terms[T].Step == Step &&
+                 !is_contained(Loops[1 - I], Loops[I][T]);
+    return Count;
+  };
+  unsigned Most = 0;
+  for (const Apart::Reach *R : Of)
+    for (const Sum::Term &T : R->Of.Terms) {
+      unsigned Count = 1 + OwnSteps(T.Step);
+      if (Count > Most && mayHaveRoom(Both, T.Step, Way)) {
+        Most = Count;
+        Two.Period = T.Step;
+      }
+    }
+  if (!Two.Period)
+    return false;
+  Periodic.push_back(std::move(Two));
+  return Periodic.size() <= PeriodicMax;
+}
+
 // Where all loops around move both alike, how they lie to each other is the
-// same in each iteration: so an iteration of Q is compared with all behind it.
+// same in each iteration.
 bool Overlaps::meetInOneIteration(const Instruction &W, const Instruction &X,
                                   const Loop &Common) {
   struct {
@@ -208,34 +294,30 @@ bool Overlaps::meetInOneIteration(const Instruction &W, const Instruction &X,
   if (!reach(W, Both[0].All, &Both[0].Loops) ||
       !reach(X, Both[1].All, &Both[1].Loops))
     return false;
+  OwnPlaces Places;
+  const SCEV *Way = SE.getMinusSCEV(Both[0].All.Of.Start, Both[1].All.Of.Start);
+  auto TermOf = [&](unsigned I, const Loop *L) {
+    auto *At = find(Both[I].Loops, L);
+    return At == Both[I].Loops.end()
+               ? Sum::Term{nullptr, nullptr}
+               : Both[I].All.Of.Terms[(size_t)(At - Both[I].Loops.begin())];
+  };
   for (const Loop *Q = &Common; Outer.contains(Q); Q = Q->getParentLoop()) {
-    Apart::Reach Inner[2];
-    Sum::Term Around[2] = {};
-    for (int I = 0; I < 2; I++) {
-      ArrayRef<Sum::Term> Terms = Both[I].All.Of.Terms;
-      Inner[I] = {{Both[I].All.Of.Start, {}}, Both[I].All.Bytes};
-      for (size_t T = 0; T < Terms.size(); T++)
-        if (Both[I].Loops[T] == Q)
-          Around[I] = Terms[T];
-        else if (Q->contains(Both[I].Loops[T]))
-          Inner[I].Of.Terms.push_back(Terms[T]);
-    }
-    const SCEV *Step = Around[0].Step, *Times = Around[0].Extent;
-    if (!Step || Step != Around[1].Step || Times != Around[1].Extent)
-      return false;
-    const SCEV *Way =
-        SE.getMinusSCEV(Both[0].All.Of.Start, Both[1].All.Of.Start);
-    if (Way == Step || Way == SE.getNegativeSCEV(Step))
-      return false; // the next iteration's
-    for (int I = 0; I < 2; I++) {
-      Apart A = {Inner[I], Inner[1 - I]};
-      A.Read.Of.Start = SE.getAddExpr(A.Read.Of.Start, Step);
-      A.Read.Of.Terms.push_back(
-          {Step, SE.getMinusSCEV(Times, SE.getOne(Times->getType()))});
-      Asked.push_back(std::move(A));
-    }
+    Sum::Term Of = TermOf(0, Q), Other = TermOf(1, Q);
+    if (!Of.Step || Of.Step != Other.Step || Of.Extent != Other.Extent ||
+        Way == Of.Step || Way == SE.getNegativeSCEV(Of.Step))
+      return false; // another one, or the next iteration's
+    Places.Around.push_back(Of);
   }
-  return Asked.size() <= AskedMax;
+  for (unsigned I = 0; I < 2; I++) {
+    Apart::Reach &In = I == 0 ? Places.InOne.Written : Places.InOne.Read;
+    In = {{Both[I].All.Of.Start, {}}, Both[I].All.Bytes};
+    for (const Loop *L : Both[I].Loops)
+      if (L != &Common && Common.contains(L))
+        In.Of.Terms.push_back(TermOf(I, L));
+  }
+  Own.push_back(std::move(Places));
+  return Own.size() <= OwnMax;
 }
 
 bool findAccesses(const Loop &L, SmallVectorImpl<Instruction *> &Found) {

@@ -17,8 +17,16 @@ class Overlaps {
   llvm::Loop &Outer;
   llvm::ScalarEvolution &SE;
   llvm::AAResults &AA;
-  enum { AskedMax = 16, BoundedMax = 32 };
+  enum {
+    AskedMax = 16,
+    BoundedMax = 32,
+    PeriodicMax = 8,
+    OwnMax = 16,
+    NeighboursMax = 8
+  };
   std::vector<NoWrap> Bounded;
+  std::vector<Beside> Periodic;
+  std::vector<OwnPlaces> Own;
 
 public:
   std::vector<Apart> Asked;
@@ -36,6 +44,8 @@ public:
   // They are different members of the elements of one array, such as the parts
   // of complex numbers: in no two iterations do they meet.
   bool areMembers(const llvm::Instruction &W, const llvm::Instruction &X);
+  // They are columns of one array, which is asked.
+  bool areColumns(const llvm::Instruction &W, const llvm::Instruction &X);
   // The same in different iterations of a loop from Outer to Common, which is
   // around both: what they share belongs to one iteration of all these.
   bool meetInOneIteration(const llvm::Instruction &W,
@@ -48,19 +58,28 @@ public:
   // The address of I, a load or store.
   const llvm::SCEV *placeOf(const llvm::Instruction &I);
   // Whether something must be asked; and whether all of it holds.
-  bool asks() const { return !Asked.empty() || !Bounded.empty(); }
+  bool asks() const {
+    return !Asked.empty() || !Bounded.empty() || !Periodic.empty() ||
+           !Own.empty();
+  }
   llvm::Value *hold(Checks &C) const;
+  // What was asked about places is forgotten.
+  void forget();
   // The bytes that I, a load or store, touches in all iterations.  Loops: of
   // each term.
   bool reach(const llvm::Instruction &I, Apart::Reach &X,
              llvm::SmallVectorImpl<const llvm::Loop *> *Loops = nullptr);
 
 private:
+  bool mayHaveRoom(const Apart &Both, const llvm::SCEV *Step,
+                   const llvm::SCEV *Way);
   const llvm::SCEV *startOf(const llvm::Instruction &I, uint32_t &Zeros);
   const llvm::SCEV *mostIterations(const llvm::Loop &L,
                                    const llvm::Instruction *Of);
 };
 
+// A number that may have been extended, or is never below zero: without that.
+const llvm::SCEV *bare(const llvm::SCEV *S);
 bool isSame(const Apart::Reach &X, const Apart::Reach &Y);
 
 // The loads and stores of L; false: something else touches memory, or code may

@@ -16,6 +16,8 @@
 #include "triangles.h"
 #include "triangular_solves.h"
 
+#include "llvm/Transforms/Utils/LoopUtils.h"
+
 using namespace llvm;
 
 namespace nputeir {
@@ -44,7 +46,7 @@ bool mayBeSplit(rule R) {
 
 namespace {
 
-enum { SplitsMax = 8 }; // of one function
+enum { SplitsMax = 24 }; // of one function
 
 class NestSplitter {
   Function &F;
@@ -72,6 +74,9 @@ public:
     FAM.clear(F, "");
     if (Kept)
       markKept(*FAM.getResult<LoopAnalysis>(F).getLoopFor(Kept));
+    for (BasicBlock *First : Parts)
+      dropIdleLoops(*FAM.getResult<LoopAnalysis>(F).getLoopFor(First));
+    FAM.clear(F, "");
     simplifyLoops(F, FAM); // what is kept is left to the same block
     return true;
   }
@@ -145,6 +150,34 @@ private:
                    [](const Loop *In) { return isKept(*In); });
   }
 
+  // Of what the other part of a nest did, loops may be left that do nothing.
+  void dropIdleLoops(Loop &L) {
+    LoopFacts Facts = facts();
+    SmallVector<Loop *, 8> Open(L.begin(), L.end());
+    while (!Open.empty()) {
+      Loop *X = Open.pop_back_val();
+      if (isIdle(*X, Facts.SE))
+        deleteDeadLoop(X, &Facts.DT, &Facts.SE, &Facts.LI);
+      else
+        Open.append(X->begin(), X->end());
+    }
+  }
+
+  static bool isIdle(const Loop &L, ScalarEvolution &SE) {
+    return L.isLoopSimplifyForm() && L.getExitBlock() && !isUsedAfter(L) &&
+           L.getExitBlock()->phis().empty() &&
+           all_of(L.getLoopsInPreorder(),
+                  [&](const Loop *X) {
+                    return !isa<SCEVCouldNotCompute>(
+                        SE.getBackedgeTakenCount(X));
+                  }) &&
+           none_of(L.blocks(), [](const BasicBlock *B) {
+             return any_of(*B, [](const Instruction &I) {
+               return I.mayHaveSideEffects() && !isa<DbgInfoIntrinsic>(I);
+             });
+           });
+  }
+
   static SplitNest describe(const Loop &L) {
     SplitNest S = {numberOf(L), {}};
     for (const Loop *In : L.getLoopsInPreorder())
@@ -181,21 +214,25 @@ private:
     return true;
   }
 
+  // As a whole, or in each iteration of loops around.
   bool distributeRest(LoopFacts &Facts, BasicBlock *&Kept) {
     BasicBlock *First = std::exchange(Rest, nullptr);
     if (!First)
       return false;
-    if (distributeNest(*Facts.LI.getLoopFor(First), Facts, Kept))
-      return true;
+    for (Loop *X : Facts.LI.getLoopFor(First)->getLoopsInPreorder())
+      if (deepEnough(*X) && sumsProducts(*X) && distributeNest(*X, Facts, Kept))
+        return true;
     Parts.push_back(First);
     return false;
   }
 
-  // What was distributed may be a triangle, or sums as long as their row.
+  // What was distributed may be a triangle, or sums as long as their row, or
+  // several products.
   bool splitPart(LoopFacts &Facts, bool WantsSquares, BasicBlock *&Kept) {
     while (!Parts.empty()) {
       Loop &L = *Facts.LI.getLoopFor(Parts.pop_back_val());
-      if (mayBeTried(L, {}) && (splitTriangle(L, Facts, WantsSquares, Kept) ||
+      if (mayBeTried(L, {}) && (distributeNest(L, Facts, Kept) ||
+                                splitTriangle(L, Facts, WantsSquares, Kept) ||
                                 splitTriangleSum(L, Facts)))
         return true;
     }

@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 140
+// DONE: 146
 #include "beside.h"
 #include "forms.h"
 

@@ -208,7 +208,7 @@ INT_FORM(of_another_array) {
   }
 }
 INT_FORM(columns_change_places) {
-  I L { // expected-remark {{kept}}
+  I L { // expected-remark 3 {{mk,kn->mn}}
     int j = 0;
     for (; j + 1 < N; j += 2) {
       PLACE(i, j) += AB(i, j + 1);
