@@ -26,6 +26,13 @@
 // of the strides, or else it is asked in front of the nest.  What is left of
 // either kind of loops are rows and columns of a round.  It is a guess only:
 // the nest of a round is asked whether its places are its own, as any other.
+//
+// In the same way loops go outside that stand between the rows of a triangle
+// and its columns, and those around it, if they move the result and a factor (a
+// batch, the heads of attention): what is left is a triangle (triangles.cpp).
+//
+//     for t < n:  for h:
+//       for u <= t, i:  s[h][t][u] += q[t][h][i] * k[u][h][i];
 #include "interchange.h"
 #include "counted_nest.h"
 
@@ -64,11 +71,17 @@ public:
   Interchange(Loop &L, LoopFacts &Facts) : CountedNest(L, Facts) {}
 
   bool isOne() {
-    return canBeCopied(L) && L.getNumBlocks() <= BlocksMax && !isUsedAfter(L) &&
-           findUpdate() && findLoops() && findPairs() && chooseSerial();
+    return mayBe() && findLoops(false) && findPairs() && chooseSerial();
   }
 
+  bool hasBatches() { return mayBe() && findLoops(true) && chooseBatches(); }
+
 private:
+  bool mayBe() {
+    return canBeCopied(L) && L.getNumBlocks() <= BlocksMax && !isUsedAfter(L) &&
+           !isUntold(L) && findUpdate();
+  }
+
   // ---- is it one? ----
 
   // V is the sum so far and something else, in an order that may be changed.
@@ -126,12 +139,17 @@ private:
     return Factors == 2;
   }
 
-  // Loops around the sum do nothing else, as often as is known.
-  bool findLoops() {
+  // As often in each iteration of the loops around.
+  bool runsEvenly(const Loop &X) {
+    const SCEV *N = iterations(X);
     Expander Code(SE, *L.getHeader()->getModule());
+    return N && SE.isLoopInvariant(N, &L) && Code.isSafe(N);
+  }
+
+  // Loops around the sum do nothing else.
+  bool findLoops(bool MayBeUneven) {
     for (Loop *X : L.getLoopsInPreorder()) {
-      const SCEV *N = iterations(*X);
-      if (!N || !SE.isLoopInvariant(N, &L) || !Code.isSafe(N) ||
+      if (!(MayBeUneven ? iterations(*X) != nullptr : runsEvenly(*X)) ||
           (X->contains(Update) && (!countsOnly(*X) || isUsedAfter(*X))))
         return false;
       Loops.push_back(X);
@@ -251,6 +269,30 @@ private:
            (takeOut(First) || takeOut(1 - First));
   }
 
+  // ---- which are batches around a triangle? ----
+
+  bool isBatch(const Loop &X) {
+    return Out.count(&X) && (In[0].count(&X) || In[1].count(&X)) &&
+           runsEvenly(X);
+  }
+
+  bool chooseBatches() {
+    bool Any = false;
+    for (const Loop *Columns : Loops) {
+      const auto *N = dyn_cast<SCEVAddRecExpr>(iterations(*Columns));
+      const Loop *Rows = N ? N->getLoop() : nullptr;
+      if (!Columns->contains(Update) || !Rows || !L.contains(Rows))
+        continue;
+      for (Loop *X : Loops)
+        if (X != Columns && X != Rows && X->contains(Columns) && isBatch(*X) &&
+            !is_contained(Serial, X)) {
+          Any |= Rows->contains(X);
+          Serial.push_back(X);
+        }
+    }
+    return Any && Serial.size() <= SerialMax;
+  }
+
   // ---- in front ----
 
   // The product, or *Fits becomes false.
@@ -275,6 +317,8 @@ private:
   Value *mayBeInterchanged(Checks &C) {
     IRBuilder<> &B = C.B;
     Value *Good = Places.hold(C);
+    if (Pairs.empty())
+      return Good;
     Value *One = B.getInt64(1), *Rounds = One, *Macs = One;
     Value *OfMatrix[] = {One, One, One}; // rows, columns, and the sum
     for (Loop *X : Loops) {
@@ -352,7 +396,8 @@ private:
   }
 
 public:
-  void run() {
+  // The first block of the nest that is done in each round.
+  BasicBlock *run() {
     BasicBlock *Front = L.getLoopPreheader(), *Exit = L.getExitBlock();
     Instruction *End = Front->getTerminator();
     DL = L.getStartLoc() ? L.getStartLoc() : End->getDebugLoc();
@@ -377,11 +422,11 @@ public:
     addLoops(Enter, Begin, Done, Exit, Times, Round);
     Exit->replacePhiUsesWith(Left, Round.front()->getParent());
     Left->getTerminator()->replaceSuccessorWith(Exit, Done);
-    Instruction *First = nullptr;
+    BasicBlock *First = nullptr;
     for (Loop *X : Loops)
       if (!First && !is_contained(Serial, X))
-        First = X->getHeader()->getTerminator();
-    numberAs(L, *First);
+        First = X->getHeader();
+    numberAs(L, *First->getTerminator());
     auto *Added = cast<Instruction>(Update->getValueOperand());
     if (!isa<FPMathOperator>(Added))
       Added->dropPoisonGeneratingFlags(); // others are added before
@@ -390,21 +435,27 @@ public:
     IRBuilder<> B(Front);
     B.SetCurrentDebugLocation(DL);
     markRepeating(*B.CreateCondBr(Good, Enter, Whole));
+    return First;
   }
 };
 
 } // namespace
 
 bool addsScattered(Loop &L, LoopFacts &Facts) {
-  return !isUntold(L) && Interchange(L, Facts).isOne();
+  return Interchange(L, Facts).isOne();
 }
 
 bool interchange(Loop &L, LoopFacts &Facts) {
   Interchange X(L, Facts);
-  if (isUntold(L) || !X.isOne())
-    return false;
-  X.run();
-  return true;
+  bool Is = X.isOne();
+  if (Is)
+    X.run();
+  return Is;
+}
+
+BasicBlock *takeBatchesOut(Loop &L, LoopFacts &Facts) {
+  Interchange X(L, Facts);
+  return X.hasBatches() ? X.run() : nullptr;
 }
 
 // Into this loop, in front of which it leads; null: no branch of ours does.

@@ -12,6 +12,10 @@ bool addsScattered(llvm::Loop &L, LoopFacts &Facts);
 // Puts such loops around L, beside a copy of L as it was.  Analyses are stale
 // then.
 bool interchange(llvm::Loop &L, LoopFacts &Facts);
+// The same of loops between the rows and columns of a triangle that move all
+// that is multiplied, and of such ones around.  The first block of the triangle
+// in them; null: there are none.
+llvm::BasicBlock *takeBatchesOut(llvm::Loop &L, LoopFacts &Facts);
 // If L, which was rewritten, is in such loops: where nothing is done in the
 // first round, the copy of all of them runs instead.  Said: as of rewriteNest.
 // Loops and dominators are kept up to date.

@@ -226,14 +226,22 @@ private:
     return false;
   }
 
-  // What was distributed may be a triangle, or sums as long as their row, or
-  // several products.
+  bool takeOutOf(Loop &L, LoopFacts &Facts) {
+    BasicBlock *First = takeBatchesOut(L, Facts);
+    if (First)
+      Parts.push_back(First);
+    return First;
+  }
+
+  // What was distributed, or is done for each of a batch, may be a triangle, or
+  // sums as long as their row, or several products.
   bool splitPart(LoopFacts &Facts, bool WantsSquares, BasicBlock *&Kept) {
     while (!Parts.empty()) {
       Loop &L = *Facts.LI.getLoopFor(Parts.pop_back_val());
-      if (mayBeTried(L, {}) && (distributeNest(L, Facts, Kept) ||
-                                splitTriangle(L, Facts, WantsSquares, Kept) ||
-                                splitTriangleSum(L, Facts)))
+      if (mayBeTried(L, {}) &&
+          (distributeNest(L, Facts, Kept) ||
+           splitTriangle(L, Facts, WantsSquares, Kept) ||
+           splitTriangleSum(L, Facts) || takeOutOf(L, Facts)))
         return true;
     }
     return false;
@@ -244,7 +252,8 @@ private:
       return true;
     return splitFirst(Facts, Tried, [&](Loop &L) {
       return splitTriangle(L, Facts, WantsSquares, Kept) || splitProducts(L) ||
-             distributeNest(L, Facts, Kept) || makeFactors(L, Facts, Kept);
+             takeOutOf(L, Facts) || distributeNest(L, Facts, Kept) ||
+             makeFactors(L, Facts, Kept);
     });
   }
 
