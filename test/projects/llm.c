@@ -8,6 +8,10 @@ void matmul_forward(float *out, const float *inp, const float *weight,
 void matmul_backward(float *dinp, float *dweight, float *dbias,
                      const float *dout, const float *inp, const float *weight,
                      int b, int t, int c, int oc);
+void attention_forward(float *out, float *preatt, float *att, float *inp, int b,
+                       int t, int c, int nh);
+void attention_backward(float *dinp, float *dpreatt, float *datt, float *dout,
+                        float *inp, float *att, int b, int t, int c, int nh);
 
 enum { B = 2, T = 12, C = 20, OC = 28 };
 static float inp[B * T * C], weight[OC * C], bias[OC], out[B * T * OC];
@@ -17,6 +21,20 @@ static void print(const float *at, int count) {
   for (int i = 0; i < count; i++)
     printf("%.3f%c", at[i], i % 16 == 15 ? '\n' : ' ');
   printf("\n");
+}
+
+enum { T2 = 35, NH = 2 };
+static float qkv[B * T2 * 3 * C], dqkv[B * T2 * 3 * C], mixed[B * T2 * C];
+static float pre[B * NH * T2 * T2], att[B * NH * T2 * T2];
+static float dpre[B * NH * T2 * T2], datt[B * NH * T2 * T2];
+
+static void attend(void) {
+  for (int i = 0; i < B * T2 * 3 * C; i++)
+    qkv[i] = (float)(i * 7 % 23 - 11) / 16;
+  attention_forward(mixed, pre, att, qkv, B, T2, C, NH);
+  print(mixed, B * T2 * C);
+  attention_backward(dqkv, dpre, datt, mixed, qkv, att, B, T2, C, NH);
+  print(dqkv, B * T2 * 3 * C);
 }
 
 int main(void) {
@@ -38,5 +56,6 @@ int main(void) {
   print(dbias, OC);
   matmul_backward(dinp, dweight, NULL, out, inp, weight, B, T, C, OC);
   print(dweight, OC * C);
+  attend();
   return 0;
 }
