@@ -2,6 +2,7 @@
 // the next but where they are.
 #include "counted_nest.h"
 #include "ir_exits.h"
+#include "versions.h"
 
 using namespace llvm;
 
@@ -44,6 +45,22 @@ const SCEV *CountedNest::withoutMax(const SCEV *N) {
         return SE.getAddExpr(Others, Max->getOperand(I));
   }
   return N;
+}
+
+bool CountedNest::timesAround(const Instruction &I,
+                              ArrayRef<const Loop *> Without,
+                              SmallVectorImpl<const SCEV *> &Times) {
+  Expander Code(SE, *I.getModule());
+  for (const Loop *X = LI.getLoopFor(I.getParent()); L.contains(X);
+       X = X->getParentLoop()) {
+    const SCEV *N = iterations(*X);
+    if (is_contained(Without, X) || (N && SE.isKnownPositive(N)))
+      continue;
+    if (!N || !SE.isLoopInvariant(N, &L) || !Code.isSafe(N))
+      return false;
+    Times.push_back(N);
+  }
+  return true;
 }
 
 // What L changes from one iteration to the next is where it is.

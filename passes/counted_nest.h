@@ -28,6 +28,11 @@ protected:
 
   // How often the body runs; null: that is not known.
   const llvm::SCEV *iterations(const llvm::Loop &X);
+  // How often loops of L around I but for these run, if they may not run at
+  // all; false: that is not known in front of L.
+  bool timesAround(const llvm::Instruction &I,
+                   llvm::ArrayRef<const llvm::Loop *> Without,
+                   llvm::SmallVectorImpl<const llvm::SCEV *> &Times);
   // What X changes from one iteration to the next is where it is.
   bool countsOnly(const llvm::Loop &X);
   // Null: P does not count the iterations of X.

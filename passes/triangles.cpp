@@ -316,9 +316,21 @@ private:
     return !isa<AssumeInst>(I) && isSafeToSpeculativelyExecute(&I);
   }
 
+  // Of loops within rows and columns, or around: the source touches no element
+  // whose sum is empty.
+  SmallVector<const SCEV *, 4> OfSums;
+
   bool haveSquares() {
     Type *T = getLoadStoreType(Stores[0]);
-    if (!T->isIntOrPtrTy() && !T->isFloatingPointTy())
+    const Instruction *Outermost = *std::min_element(
+        Stores.begin(), Stores.end(), [&](auto *I, auto *Other) {
+          return LI.getLoopDepth(I->getParent()) <
+                 LI.getLoopDepth(Other->getParent());
+        });
+    SmallVector<const Loop *, 8> Elementwise = {OfRows};
+    append_range(Elementwise, Columns);
+    if ((!T->isIntOrPtrTy() && !T->isFloatingPointTy()) ||
+        !timesAround(*Outermost, Elementwise, OfSums))
       return false;
     return isPowerOf2_64(Elements[0].Bytes) && !isUsedAfter(L) &&
            all_of(Stores, [&](Instruction *W) { return isElement(*W); }) &&
@@ -383,6 +395,9 @@ private:
       Good = C.B.CreateAnd(Good, areApart(C, E));
     if (Mirror.Store)
       Good = C.B.CreateAnd(Good, areSidesApart(C));
+    for (const SCEV *Times : OfSums)
+      Good = C.B.CreateAnd(
+          Good, C.B.CreateICmpSGT(C.frozen(Times, I64), C.B.getInt64(0)));
     return C.B.CreateAnd(Good, Places.hold(C));
   }
 
