@@ -121,7 +121,7 @@ void Search::rewrite(StringRef Where) {
       T.Old = {T.L->getLoopPreheader(), T.L->getHeader(), exitOf(*T.L).To,
                T.L->getStartLoc()};
       markKept(*T.L);
-      if (T.P.Cpu) // then it runs for small work alone
+      if (T.P.Cpu) // it runs for small work, or where tensors overlap
         markRolled(*T.L);
     }
     Unmade X = T.L && !T.P.Npu ? findUnmade(T.Old) : Unmade();
