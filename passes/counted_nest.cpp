@@ -47,16 +47,21 @@ const SCEV *CountedNest::withoutMax(const SCEV *N) {
   return N;
 }
 
+bool CountedNest::runsEvenly(const Loop &X) {
+  const SCEV *N = iterations(X);
+  Expander Code(SE, *L.getHeader()->getModule());
+  return N && SE.isLoopInvariant(N, &L) && Code.isSafe(N);
+}
+
 bool CountedNest::timesAround(const Instruction &I,
                               ArrayRef<const Loop *> Without,
                               SmallVectorImpl<const SCEV *> &Times) {
-  Expander Code(SE, *I.getModule());
   for (const Loop *X = LI.getLoopFor(I.getParent()); L.contains(X);
        X = X->getParentLoop()) {
     const SCEV *N = iterations(*X);
     if (is_contained(Without, X) || (N && SE.isKnownPositive(N)))
       continue;
-    if (!N || !SE.isLoopInvariant(N, &L) || !Code.isSafe(N))
+    if (!runsEvenly(*X))
       return false;
     Times.push_back(N);
   }

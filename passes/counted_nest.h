@@ -28,6 +28,9 @@ protected:
 
   // How often the body runs; null: that is not known.
   const llvm::SCEV *iterations(const llvm::Loop &X);
+  // As often in each iteration of the loops around, which is known in front of
+  // L.
+  bool runsEvenly(const llvm::Loop &X);
   // How often loops of L around I but for these run, if they may not run at
   // all; false: that is not known in front of L.
   bool timesAround(const llvm::Instruction &I,

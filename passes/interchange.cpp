@@ -139,13 +139,6 @@ private:
     return Factors == 2;
   }
 
-  // As often in each iteration of the loops around.
-  bool runsEvenly(const Loop &X) {
-    const SCEV *N = iterations(X);
-    Expander Code(SE, *L.getHeader()->getModule());
-    return N && SE.isLoopInvariant(N, &L) && Code.isSafe(N);
-  }
-
   // Loops around the sum do nothing else.
   bool findLoops(bool MayBeUneven) {
     for (Loop *X : L.getLoopsInPreorder()) {
