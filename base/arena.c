@@ -26,12 +26,36 @@ struct arena *arena_open(void) { return memory_open(sizeof(struct arena)); }
 void arena_close(struct arena *a) { memory_close((struct memory_head *)a); }
 
 void arena_clear(struct arena *a) {
-  memory_free_chunks(&a->head);
+  struct memory_chunk **end = &a->head.chunk;
+  while (*end)
+    end = &(*end)->next;
+  *end = a->head.spare;
+  a->head.spare = a->head.chunk;
+  a->head.chunk = NULL;
   a->bytes = 0;
 }
 
+static size_t head_bytes(void) { return round_up(sizeof(struct memory_chunk)); }
+
+/* Fresh pages cost more than to clear old ones: the smallest spare chunk that
+ * is large enough, or NULL. */
+static struct memory_chunk *take_spare(struct arena *a, size_t least) {
+  struct memory_chunk **best = NULL;
+  for (struct memory_chunk **at = &a->head.spare; *at; at = &(*at)->next)
+    if ((*at)->size - head_bytes() >= least &&
+        (!best || (*at)->size < (*best)->size))
+      best = at;
+  if (!best)
+    return NULL;
+  struct memory_chunk *c = *best;
+  *best = c->next;
+  memset((char *)c + head_bytes(), 0, c->used - head_bytes());
+  c->used = head_bytes();
+  return c;
+}
+
 static struct memory_chunk *chunk_new(size_t payload) {
-  size_t head = round_up(sizeof(struct memory_chunk));
+  size_t head = head_bytes();
   if (payload > SIZE_MAX - head)
     out_of_memory(payload);
   struct memory_chunk *c = calloc(1, head + payload);
@@ -57,7 +81,9 @@ void *arena_alloc(struct arena *a, size_t size) {
   size = round_up(size ? size : 1);
   struct memory_chunk *c = a->head.chunk;
   if (!c || c->size - c->used < size) {
-    c = chunk_new(chunk_bytes(a, size));
+    c = take_spare(a, size);
+    if (!c)
+      c = chunk_new(chunk_bytes(a, size));
     c->next = a->head.chunk;
     a->head.chunk = c;
   }

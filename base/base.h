@@ -33,7 +33,7 @@ bool memory_try(void (*work)(void *), void (*undo)(void *), void *with);
 struct arena;
 struct arena *arena_open(void);
 void arena_close(struct arena *);               /* NULL is fine */
-void arena_clear(struct arena *);               /* open, and empty */
+void arena_clear(struct arena *);               /* empty; its memory stays */
 void *arena_alloc(struct arena *, size_t size); /* zeroed, 16-byte aligned */
 /* A zeroed array; the product of count and size is checked. */
 void *arena_array(struct arena *, size_t count, size_t size);

@@ -79,19 +79,19 @@ void *memory_resize(void *block, size_t size) {
   return h;
 }
 
-void memory_free_chunks(struct memory_head *h) {
-  for (struct memory_chunk *c = h->chunk, *next; c; c = next) {
+static void free_chunks(struct memory_chunk *c) {
+  for (struct memory_chunk *next; c; c = next) {
     next = c->next;
     free(c);
   }
-  h->chunk = NULL;
 }
 
 void memory_close(struct memory_head *h) {
   if (!h)
     return;
   strike_off(h);
-  memory_free_chunks(h);
+  free_chunks(h->chunk);
+  free_chunks(h->spare);
   free(h);
 }
 

@@ -15,13 +15,13 @@ struct memory_chunk {
 struct memory_head {
   struct memory_head *next, **link; /* in its attempt's list; NULL: in none */
   struct memory_chunk *chunk;       /* freed with it */
+  struct memory_chunk *spare;       /* so, too: not in use now */
 };
 
 /* Zeroed, `size` bytes with the head; ends in out_of_memory. */
 void *memory_open(size_t size);
 /* The same block, which may move, as large as `size`; NULL opens one. */
 void *memory_resize(void *block, size_t size);
-void memory_free_chunks(struct memory_head *);
 void memory_close(struct memory_head *); /* NULL is fine */
 
 #endif

@@ -106,14 +106,23 @@ static void test_undo(void) {
   arena_close(j.before);
 }
 
+/* The memory of a cleared arena is handed out again, as zeros: the smallest
+ * piece that is large enough. */
 static void test_clear(void) {
+  enum { LARGE = 1 << 20, SMALL = 100 };
   struct arena *a = arena_open();
-  memset(arena_alloc(a, 100), 1, 100);
-  arena_clear(a);
-  CHECK(arena_bytes(a) == 0);
-  const char *again = arena_alloc(a, 100);
-  for (int i = 0; i < 100; i++)
-    CHECK(again[i] == 0);
+  const char *large = NULL;
+  for (int round = 0; round < 3; round++) {
+    char *small = arena_alloc(a, SMALL), *p = arena_alloc(a, LARGE);
+    CHECK(!round || p == large);
+    large = p;
+    for (int i = 0; i < LARGE; i++)
+      CHECK(!p[i] && (i >= SMALL || !small[i]));
+    memset(p, 1, LARGE);
+    memset(small, 1, SMALL);
+    arena_clear(a);
+    CHECK(arena_bytes(a) == 0);
+  }
   arena_close(a);
 }
 
