@@ -84,6 +84,7 @@ struct work {
   const struct kernel_gemm *gemm;
   const struct kernel_steps *steps; /* or NULL */
   const struct gemm_kind *kind;
+  struct arena *scratch; /* while a trace is placed */
   int before_loop;
   bool counted; /* steps->count is the caller's */
 };
@@ -96,12 +97,12 @@ struct attempt {
 };
 enum { ATTEMPTS = 5 };
 
-/* What lasts as long as the trace is in `scratch`, its operations are in `a`.
- */
-static bool trace_gemm(struct arena *a, struct arena *scratch,
-                       const struct work *w, enum gemm_phase phase,
-                       struct trace *t, struct diag *d) {
-  *t = kernel_trace_open(kernel_machine(w->gemm->isa), scratch, a, d);
+/* In place of the trace before: what lasts as long is in the scratch, the
+ * operations are in `a`. */
+static bool trace_gemm(struct arena *a, const struct work *w,
+                       enum gemm_phase phase, struct trace *t, struct diag *d) {
+  arena_clear(w->scratch);
+  *t = kernel_trace_open(kernel_machine(w->gemm->isa), w->scratch, a, d);
   if (w->kind->lanes)
     kernel_trace_lanes(t, w->gemm, w->kind);
   else
@@ -158,9 +159,9 @@ static bool is_full(const struct attempt *by, int count, int idle, int tried) {
 
 /* The shortest of the schedules worth trying; one that shows no loop only if
  * none does, then *repeats is false. */
-static bool try_attempts(struct arena *a, struct arena *scratch,
-                         const struct work *w, struct schedule *best,
-                         bool *repeats, struct diag *d) {
+static bool best_schedule(struct arena *a, const struct work *w,
+                          struct schedule *best, bool *repeats,
+                          struct diag *d) {
   struct attempt attempt[ATTEMPTS];
   struct trace t;
   int count = list_attempts(w, attempt), idle, tried = 0;
@@ -168,7 +169,7 @@ static bool try_attempts(struct arena *a, struct arena *scratch,
   for (int i = 0; i < count; i++) {
     struct schedule next;
     bool traced = i && attempt[i].phase == attempt[i - 1].phase;
-    if (!traced && !trace_gemm(a, scratch, w, attempt[i].phase, &t, d))
+    if (!traced && !trace_gemm(a, w, attempt[i].phase, &t, d))
       return false;
     if (!schedule_gemm(&t, w, &attempt[i], &next, &idle))
       return false;
@@ -181,15 +182,6 @@ static bool try_attempts(struct arena *a, struct arena *scratch,
       break;
   }
   return true;
-}
-
-static bool best_schedule(struct arena *a, const struct work *w,
-                          struct schedule *best, bool *repeats,
-                          struct diag *d) {
-  struct arena *scratch = arena_open();
-  bool good = try_attempts(a, scratch, w, best, repeats, d);
-  arena_close(scratch);
-  return good;
 }
 
 /* The loop over steps starts with the second one if that is like the others;
@@ -216,9 +208,10 @@ static bool schedule_work(struct arena *a, struct work *w,
 
 bool kernel_gemm_schedule(struct arena *a, const struct kernel_gemm *k,
                           struct schedule *s, struct diag *d) {
-  struct work work = {.gemm = k, .kind = check(k, d)};
-  bool repeats;
-  return work.kind && best_schedule(a, &work, s, &repeats, d);
+  struct work work = {.gemm = k, .kind = check(k, d), .scratch = arena_open()};
+  bool repeats, good = work.kind && best_schedule(a, &work, s, &repeats, d);
+  arena_close(work.scratch);
+  return good;
 }
 
 static const char *layout(struct arena *a, const char *name, int rows,
@@ -271,18 +264,16 @@ static struct asm_program *write_shorter(struct arena *a,
   static const struct attempt attempt[] = {{GEMM_QUARTER, false, false},
                                            {GEMM_ALTERNATE, false, false},
                                            {GEMM_APART, false, false}};
-  struct arena *scratch = arena_open();
   struct asm_program *p = NULL;
   for (size_t i = 0; i < sizeof attempt / sizeof *attempt && !p; i++) {
     struct diag d = {0};
     struct schedule schedule;
     struct trace t;
     int idle;
-    if (trace_gemm(a, scratch, w, attempt[i].phase, &t, &d) &&
+    if (trace_gemm(a, w, attempt[i].phase, &t, &d) &&
         schedule_gemm(&t, w, &attempt[i], &schedule, &idle))
       p = write_down(a, w, &schedule, &d);
   }
-  arena_close(scratch);
   return p;
 }
 
@@ -308,8 +299,8 @@ static bool beats_calls(const struct work *w, const struct schedule *steps) {
   return good;
 }
 
-static struct asm_program *make(struct arena *a, struct work *w,
-                                struct diag *d) {
+static struct asm_program *make_with(struct arena *a, struct work *w,
+                                     struct diag *d) {
   struct schedule schedule;
   w->kind = check(w->gemm, d);
   if (w->steps && w->gemm->relu)
@@ -333,6 +324,14 @@ static struct asm_program *make(struct arena *a, struct work *w,
     p = write_shorter(a, w);
   if (!p)
     *d = too_long;
+  return p;
+}
+
+static struct asm_program *make(struct arena *a, struct work *w,
+                                struct diag *d) {
+  w->scratch = arena_open();
+  struct asm_program *p = make_with(a, w, d);
+  arena_close(w->scratch);
   return p;
 }
 

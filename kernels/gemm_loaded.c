@@ -128,15 +128,14 @@ static void aim(struct loaded *l, int product) {
   }
 }
 
-bool kernel_gemm_loaded(const struct kernel_gemm *k,
+bool kernel_gemm_loaded(struct arena *scratch, const struct kernel_gemm *k,
                         const struct kernel_places *places, double *cycles,
                         struct diag *d) {
-  struct arena *a = arena_open();
   struct schedule s;
-  bool good = kernel_gemm_schedule(a, k, &s, d);
+  bool good = kernel_gemm_schedule(scratch, k, &s, d);
   struct diag too_long = {0};
   bool fits = !good || !kernel_gemm_kind(k)->lanes ||
-              kernel_fold(a, "product", NULL, 0, &s, &too_long);
+              kernel_fold(scratch, "product", NULL, 0, &s, &too_long);
   *cycles = HUGE_VAL;
   assert(places->group == 1 || places->group == 2);
   if (good && fits) {
@@ -152,7 +151,7 @@ bool kernel_gemm_loaded(const struct kernel_gemm *k,
       l.channel[i].access_bytes = run > 0 && run < word ? run : word;
     }
     l.cycles = l.product_count * l.span;
-    l.pair = arena_array(a, (size_t)l.cycles, sizeof *l.pair);
+    l.pair = arena_array(scratch, (size_t)l.cycles, sizeof *l.pair);
     for (int i = 0; i < l.product_count; i++)
       place_product(&l, &s, i);
     for (int i = 0; i < l.cycles; i++) {
@@ -164,6 +163,6 @@ bool kernel_gemm_loaded(const struct kernel_gemm *k,
     double locks = 2 + 2.0 / places->group;
     *cycles = (double)(l.cycles + l.waits) / l.product_count + locks;
   }
-  arena_close(a);
+  arena_clear(scratch);
   return good;
 }

@@ -159,8 +159,9 @@ struct kernel_places {
 };
 /* Cycles of one product among others of its kind while DMA channels bring the
  * next blocks of A and B: what to expect of it in a design (gemm_loaded.c).
- * HUGE_VAL: it is by lanes, and too long for a program memory. */
-bool kernel_gemm_loaded(const struct kernel_gemm *,
+ * HUGE_VAL: it is by lanes, and too long for a program memory.  `scratch` is
+ * cleared in the end, for the next one. */
+bool kernel_gemm_loaded(struct arena *scratch, const struct kernel_gemm *,
                         const struct kernel_places *, double *cycles,
                         struct diag *);
 

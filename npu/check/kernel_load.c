@@ -150,5 +150,8 @@ bool load_steps(const struct kernel_gemm *k, int group, double *cycles,
       .a = {core.in0[0], core.in0[1]},
       .b = {core.in1[0], core.in1[1]},
       .c = {map_sums(&core, group, 0), map_sums(&core, group, 1)}};
-  return kernel_gemm_loaded(&product, &places, cycles, d);
+  struct arena *scratch = arena_open();
+  bool good = kernel_gemm_loaded(scratch, &product, &places, cycles, d);
+  arena_close(scratch);
+  return good;
 }

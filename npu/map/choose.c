@@ -139,6 +139,7 @@ static struct map_blocking choose(struct array *s) {
   int most = worth_measuring(s, first.predicted_cycles), best = -1;
   const double error = s->lanes ? doubtful_lanes : 1;
   s->most = HUGE_VAL; /* of all that is priced from now on */
+  s->scratch = arena_open();
   for (int i = 0;
        i < s->count && most > 0 && s->best[i].predicted_cycles < least * error;
        i++) {
@@ -150,6 +151,7 @@ static struct map_blocking choose(struct array *s) {
       best = i;
     }
   }
+  arena_close(s->scratch);
   return best < 0 ? first : s->best[best];
 }
 

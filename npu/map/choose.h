@@ -38,6 +38,7 @@ struct array {
   int64_t unit[OUT]; /* of m and n, by which blocks may move in place */
   double most;       /* cycles that are worth while; HUGE_VAL: any */
   double product;    /* cycles of one, measured; 0: by formula */
+  struct arena *scratch;                       /* while kernels are measured */
   struct map_blocking tried, best[SHORT_LIST]; /* cheapest first */
   int count;
 };

@@ -90,7 +90,7 @@ double array_measured_cycles(struct array *s, const struct map_blocking *b) {
       .b = {core.in1[0], core.in1[1]},
       .c = {map_sums(&core, b->group_m, 0), map_sums(&core, b->group_m, 1)},
       .run = {run_of(s, b, IN0), run_of(s, b, IN1)}};
-  if (!good || !kernel_gemm_loaded(&k, &places, &s->product, &d))
+  if (!good || !kernel_gemm_loaded(s->scratch, &k, &places, &s->product, &d))
     return b->predicted_cycles;
   double cycles = s->product < HUGE_VAL
                       ? array_launch_cycles(s, b, &core, &panel)

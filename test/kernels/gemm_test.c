@@ -509,11 +509,13 @@ static void test_short_runs(const struct isa *isa) {
                                  .c = {0x4000, 0x6400}};
   const uint32_t run[] = {0, 32, 8};
   double cycles[COUNT(run)] = {0};
+  struct arena *scratch = arena_open();
   struct diag d = {0};
   for (size_t i = 0; i < COUNT(run); i++) {
     places.run[1] = run[i];
-    CHECK(kernel_gemm_loaded(&k, &places, &cycles[i], &d));
+    CHECK(kernel_gemm_loaded(scratch, &k, &places, &cycles[i], &d));
   }
+  arena_close(scratch);
   CHECK(cycles[0] > 720 && cycles[0] < 740 && cycles[1] == cycles[0]);
   CHECK(cycles[2] > 970 && cycles[2] < 1070);
 }
