@@ -1,5 +1,6 @@
 // checks.cpp -- numbers and conditions that are computed in front of a nest.
 #include "checks.h"
+#include "check_functions.h"
 
 #include "llvm/Analysis/DomTreeUpdater.h"
 #include "llvm/IR/Intrinsics.h"
@@ -10,7 +11,10 @@ using namespace llvm;
 namespace nputeir {
 
 Checks::Checks(const IRNest &Nest, ScalarEvolution &SE, Instruction *At)
-    : Nest(Nest), SE(SE), At(At), Code(SE, *At->getModule()), B(At) {}
+    : Nest(&Nest), SE(SE), At(At), Code(SE, *At->getModule()), B(At) {}
+
+Checks::Checks(ScalarEvolution &SE, Instruction *At)
+    : Nest(nullptr), SE(SE), At(At), Code(SE, *At->getModule()), B(At) {}
 
 Value *Checks::frozen(const SCEV *S, Type *T) {
   Value *&Known = Frozen[S];
@@ -23,15 +27,15 @@ Value *Checks::frozen(const SCEV *S, Type *T) {
 }
 
 Value *Checks::number(value V) {
-  assert(V.symbol < (int)Nest.Symbol.size());
   if (V.symbol < 0)
     return B.getInt64((uint64_t)V.constant);
-  return frozen(Nest.Symbol[V.symbol], B.getInt64Ty());
+  assert(V.symbol < (int)Nest->Symbol.size());
+  return frozen(Nest->Symbol[V.symbol], B.getInt64Ty());
 }
 
 Value *Checks::isPositive(value V) {
   if (V.symbol >= 0)
-    Positive.insert(Nest.Symbol[V.symbol]);
+    Positive.insert(Nest->Symbol[V.symbol]);
   return B.CreateICmpSGT(number(V), B.getInt64(0));
 }
 
@@ -53,21 +57,74 @@ Checks::Bound Checks::plus(const Bound &X, const Bound &Y) {
           X.Known.sadd_sat(Y.Known)};
 }
 
+Value *Checks::call(CheckFunction Which, ArrayRef<Value *> Arguments) {
+  return callCheck(B, Which, Arguments);
+}
+
+void Checks::add(ArrayRef<Sum::Term> Terms,
+                 SmallVectorImpl<Value *> &Arguments) {
+  for (auto [Step, Extent] : Terms)
+    Arguments.append(
+        {frozen(Step, B.getInt64Ty()), frozen(Extent, B.getInt64Ty())});
+}
+
+bool isSame(const Sum &X, const Sum &Y) {
+  return X.Start == Y.Start && X.Terms.size() == Y.Terms.size() &&
+         all_of(zip(X.Terms, Y.Terms), [](const auto &Both) {
+           return std::get<0>(Both).Step == std::get<1>(Both).Step &&
+                  std::get<0>(Both).Extent == std::get<1>(Both).Extent;
+         });
+}
+
+// Of one access, many others ask.
+const Checks::Range &Checks::range(const Sum &S) {
+  auto Known = find_if(
+      Ranges, [&](const auto &Other) { return isSame(Other.first, S); });
+  if (Known == Ranges.end()) {
+    Ranges.push_back({S, computeRange(S)});
+    return Ranges.back().second;
+  }
+  return Known->second;
+}
+
+// Of the way that a term goes in all iterations; it may not fit.
+ConstantRange Checks::wayOf(const Sum::Term &T) {
+  ConstantRange Natural(APInt(64, 0), APInt(64, 1) << 63);
+  ConstantRange Lasts =
+      known(T.Extent).sub(APInt(64, 1)).intersectWith(Natural);
+  return known(T.Step).signExtend(128).multiply(Lasts.signExtend(128));
+}
+
+static bool fits(const ConstantRange &R) {
+  return R.getSignedMin().isSignedIntN(64) && R.getSignedMax().isSignedIntN(64);
+}
+
+// Of nests that are split there may be many, which may be long.
+Checks::Range Checks::callRange(const Sum &S) {
+  SmallVector<Value *, 10> Arguments = {frozen(S.Start, B.getInt64Ty())};
+  add(S.Terms, Arguments);
+  Value *R = call(CheckFunction::Range, Arguments);
+  ConstantRange Any = ConstantRange::getFull(64);
+  return {{B.CreateExtractValue(R, 0), Any},
+          {B.CreateExtractValue(R, 1), Any},
+          B.getTrue()};
+}
+
 // What is known to hold is not computed: other passes would find that out in
 // much of the time that they have for all of the nest.
-Checks::Range Checks::range(const Sum &S) {
+Checks::Range Checks::computeRange(const Sum &S) {
   Type *I64 = B.getInt64Ty();
+  if (!Nest &&
+      any_of(S.Terms, [&](const Sum::Term &T) { return !fits(wayOf(T)); }))
+    return callRange(S);
   Bound Start = {frozen(S.Start, I64), known(S.Start)};
   Range All = {Start, Start, B.getTrue()};
-  ConstantRange Zero(APInt(64, 0)), Natural(APInt(64, 0), APInt(64, 1) << 63);
-  for (auto [Step, Extent] : S.Terms) {
+  ConstantRange Zero(APInt(64, 0));
+  for (const Sum::Term &T : S.Terms) {
+    auto [Step, Extent] = T;
     Value *Last = B.CreateSub(frozen(Extent, I64), B.getInt64(1));
-    ConstantRange Lasts =
-        known(Extent).sub(APInt(64, 1)).intersectWith(Natural);
-    ConstantRange Steps = known(Step);
-    ConstantRange Ways = Steps.signExtend(128).multiply(Lasts.signExtend(128));
-    bool Fits = Ways.getSignedMin().isSignedIntN(64) &&
-                Ways.getSignedMax().isSignedIntN(64);
+    ConstantRange Steps = known(Step), Ways = wayOf(T);
+    bool Fits = fits(Ways);
     Bound Way = {nullptr,
                  Fits ? Ways.truncate(64) : ConstantRange::getFull(64)};
     if (Fits) {
@@ -97,7 +154,7 @@ Checks::Range Checks::range(const Sum &S) {
 }
 
 Value *Checks::holds(const NoWrap &N) {
-  Range All = range(N.Of);
+  const Range &All = range(N.Of);
   assert(N.Bits >= 1 && N.Bits <= 61);
   APInt Limit = APInt(64, 1) << (N.Signed ? N.Bits - 1 : N.Bits);
   APInt Low = N.Signed ? -Limit : APInt(64, 0);
@@ -110,7 +167,7 @@ Value *Checks::holds(const NoWrap &N) {
 }
 
 Value *Checks::holds(const Comparison &C) {
-  Range All = range(C.Of);
+  const Range &All = range(C.Of);
   assert(!CmpInst::isUnsigned(C.Is));
   Value *Smallest = All.Smallest.Is, *Largest = All.Largest.Is;
   Value *Zero = B.getInt64(0), *Holds;
@@ -149,7 +206,7 @@ bool Checks::isMultiple(value Large, value Small, value Count) {
   auto Multiply = [&](value V, Sizes &To) {
     const SCEV *S = V.symbol < 0 ? SE.getConstant(B.getInt64Ty(),
                                                   (uint64_t)V.constant, true)
-                                 : Nest.Symbol[V.symbol];
+                                 : Nest->Symbol[V.symbol];
     SmallVector<const SCEV *, 8> Factors = {S};
     if (auto *Product = dyn_cast<SCEVMulExpr>(S))
       Factors.assign(Product->operands().begin(), Product->operands().end());
@@ -211,7 +268,12 @@ Value *Checks::holds(std::pair<const SCEV *, const SCEV *> Equal) {
 }
 
 Value *Checks::holds(const Apart &X) {
-  Range Written = range(X.Written.Of), Read = range(X.Read.Of);
+  const Range Written = range(X.Written.Of), Read = range(X.Read.Of);
+  if (!Nest)
+    return call(CheckFunction::Apart,
+                {Written.Smallest.Is, Written.Largest.Is,
+                 B.getInt64(X.Written.Bytes), Read.Smallest.Is, Read.Largest.Is,
+                 B.getInt64(X.Read.Bytes)});
   auto InFront = [&](const Range &Low, uint64_t Bytes, const Range &High) {
     Bound Size = {B.getInt64(Bytes), ConstantRange(APInt(64, Bytes))};
     return B.CreateICmpSLE(plus(Low.Largest, Size).Is, High.Smallest.Is);
@@ -221,92 +283,33 @@ Value *Checks::holds(const Apart &X) {
                                 InFront(Read, X.Read.Bytes, Written)));
 }
 
-// Steps by whole periods lead to the same place of others.
-Checks::InPeriod Checks::inPeriod(const Apart::Reach &X, Value *Period) {
-  Type *I64 = B.getInt64Ty();
-  Value *Zero = B.getInt64(0);
-  InPeriod R = {frozen(X.Of.Start, I64), B.getInt64(X.Bytes)};
-  for (auto [By, Extent] : X.Of.Terms) {
-    Value *Step = frozen(By, I64);
-    Value *Last = B.CreateSub(frozen(Extent, I64), B.getInt64(1));
-    Value *IsWhole = B.CreateICmpEQ(B.CreateSRem(Step, Period), Zero);
-    Value *Way = B.CreateSelect(IsWhole, Zero, B.CreateMul(Step, Last));
-    Value *Falls = B.CreateICmpSLT(Way, Zero);
-    R.First = B.CreateAdd(R.First, B.CreateSelect(Falls, Way, Zero));
-    R.Bytes =
-        B.CreateAdd(R.Bytes, B.CreateSelect(Falls, B.CreateNeg(Way), Way));
-  }
-  return R;
-}
-
-// The second begins behind the first one's end, and ends in front of the first
-// one's next period.  Neither leaves the addresses from 0 on, so that nothing
-// wraps.
 Value *Checks::holds(const Beside &X) {
-  Value *Zero = B.getInt64(0), *Good = B.getTrue();
+  assert(!Nest);
+  Value *Period = frozen(X.Period, B.getInt64Ty());
+  SmallVector<Value *, 9> Reaches, InPeriod;
   for (const Apart::Reach *Of : {&X.Both.Written, &X.Both.Read}) {
-    Range All = range(Of->Of);
-    Value *Fits = B.CreateICmpSLT(All.Largest.Is, B.getInt64(INT64_MAX));
-    Good = B.CreateAnd(Good, B.CreateAnd(All.Exact, Fits));
-    Good = B.CreateAnd(Good, B.CreateICmpSGE(All.Smallest.Is, Zero));
+    const Range &All = range(Of->Of);
+    Reaches.append({All.Smallest.Is, All.Largest.Is});
+    SmallVector<Value *, 12> Arguments = {frozen(Of->Of.Start, B.getInt64Ty()),
+                                          B.getInt64(Of->Bytes), Period};
+    add(Of->Of.Terms, Arguments);
+    Value *In = call(CheckFunction::Period, Arguments);
+    InPeriod.append({B.CreateExtractValue(In, 0), B.CreateExtractValue(In, 1)});
   }
-  Value *Period = B.CreateBinaryIntrinsic(
-      Intrinsic::abs, frozen(X.Period, B.getInt64Ty()), B.getFalse());
-  Value *IsOne = B.CreateICmpSGT(Period, Zero);
-  Period = B.CreateSelect(IsOne, Period, B.getInt64(1));
-  InPeriod First = inPeriod(X.Both.Written, Period);
-  InPeriod Second = inPeriod(X.Both.Read, Period);
-  Value *Behind = B.CreateSRem(B.CreateSub(Second.First, First.First), Period);
-  Behind = B.CreateSelect(B.CreateICmpSLT(Behind, Zero),
-                          B.CreateAdd(Behind, Period), Behind);
-  Value *Begins = B.CreateICmpSGE(Behind, First.Bytes);
-  Value *Ends = B.CreateICmpSLE(Second.Bytes, B.CreateSub(Period, Behind));
-  return B.CreateAnd(B.CreateAnd(Good, IsOne), B.CreateAnd(Begins, Ends));
+  Reaches.append(InPeriod);
+  Reaches.push_back(Period);
+  return call(CheckFunction::Beside, Reaches);
 }
 
-// Each step is at least what all smaller ones, and an iteration, reach.  Of
-// equal ones neither is, unless the other is made once.
 Value *Checks::holds(const OwnPlaces &X) {
-  Range W = range(X.InOne.Written.Of), R = range(X.InOne.Read.Of);
-  auto End = [&](const Range &Of, uint64_t Bytes) {
-    Bound Size = {B.getInt64(Bytes), ConstantRange(APInt(64, Bytes))};
-    return plus(Of.Largest, Size).Is;
-  };
-  auto Both = [&](Intrinsic::ID Id, Value *V, Value *Other) {
-    return B.CreateBinaryIntrinsic(Id, V, Other);
-  };
-  Value *Last = Both(Intrinsic::smax, End(W, X.InOne.Written.Bytes),
-                     End(R, X.InOne.Read.Bytes));
-  Value *First = Both(Intrinsic::smin, W.Smallest.Is, R.Smallest.Is);
-  Value *Own = Both(Intrinsic::ssub_sat, Last, First), *All = Own;
-  Value *Zero = B.getInt64(0), *One = B.getInt64(1);
-  Value *Good = B.CreateAnd(W.Exact, R.Exact);
-  struct Around {
-    Value *Step, *Way, *IsOnce;
-  };
-  SmallVector<Around, 4> Loops;
-  for (auto [By, Extent] : X.Around) {
-    Value *Step = B.CreateBinaryIntrinsic(
-        Intrinsic::abs, frozen(By, B.getInt64Ty()), B.getFalse());
-    Value *Times = B.CreateSub(frozen(Extent, B.getInt64Ty()), One);
-    Value *Way = Both(Intrinsic::smul_with_overflow, Step, Times);
-    Loops.push_back(
-        {Step, B.CreateExtractValue(Way, 0), B.CreateICmpSLE(Times, Zero)});
-    Good = B.CreateAnd(Good, B.CreateNot(B.CreateExtractValue(Way, 1)));
-    Good = B.CreateAnd(Good, B.CreateICmpSGE(Step, Zero));
-    All = Both(Intrinsic::sadd_sat, All, Loops.back().Way);
+  assert(!Nest);
+  SmallVector<Value *, 14> Arguments;
+  for (const Apart::Reach *Of : {&X.InOne.Written, &X.InOne.Read}) {
+    const Range &All = range(Of->Of);
+    Arguments.append({All.Smallest.Is, All.Largest.Is, B.getInt64(Of->Bytes)});
   }
-  for (const Around &X : Loops) {
-    Value *Reach = Own;
-    for (const Around &Other : Loops)
-      if (&Other != &X)
-        Reach = Both(Intrinsic::sadd_sat, Reach,
-                     B.CreateSelect(B.CreateICmpSLE(Other.Step, X.Step),
-                                    Other.Way, Zero));
-    Good =
-        B.CreateAnd(Good, B.CreateOr(X.IsOnce, B.CreateICmpSGE(X.Step, Reach)));
-  }
-  return B.CreateAnd(Good, B.CreateICmpSLT(All, B.getInt64(INT64_MAX)));
+  add(X.Around, Arguments);
+  return call(CheckFunction::Own, Arguments);
 }
 
 Value *Checks::areElementsApart(const Grid &G) {

@@ -26,8 +26,12 @@ struct OwnPlaces {
   llvm::SmallVector<Sum::Term, 4> Around;
 };
 
+bool isSame(const Sum &X, const Sum &Y);
+
+enum class CheckFunction;
+
 class Checks {
-  const IRNest &Nest;
+  const IRNest *Nest;
   llvm::ScalarEvolution &SE;
   llvm::Instruction *At;
   Expander Code;
@@ -45,11 +49,15 @@ class Checks {
     Bound Smallest, Largest;
     llvm::Value *Exact;
   };
-  Range range(const Sum &S);
-  struct InPeriod {
-    llvm::Value *First, *Bytes; // where it begins, in any one
-  };
-  InPeriod inPeriod(const Apart::Reach &X, llvm::Value *Period);
+  std::vector<std::pair<Sum, Range>> Ranges; // that were asked for
+  const Range &range(const Sum &S);
+  Range computeRange(const Sum &S);
+  Range callRange(const Sum &S);
+  llvm::ConstantRange wayOf(const Sum::Term &T);
+  llvm::Value *call(CheckFunction Which,
+                    llvm::ArrayRef<llvm::Value *> Arguments);
+  void add(llvm::ArrayRef<Sum::Term> Terms,
+           llvm::SmallVectorImpl<llvm::Value *> &Arguments);
   llvm::ConstantRange known(const llvm::SCEV *S);
   bool isMultiple(value Large, value Small, value Count);
   llvm::Value *stepsOver(value Large, value Small, value Count);
@@ -58,6 +66,8 @@ public:
   llvm::IRBuilder<> B; // puts its instructions in front of At
 
   Checks(const IRNest &Nest, llvm::ScalarEvolution &SE, llvm::Instruction *At);
+  // In front of a nest that is split: what is long is computed by functions.
+  Checks(llvm::ScalarEvolution &SE, llvm::Instruction *At);
   // The source would not compute an inner size before the loops around it have
   // work: freezing keeps that from becoming undefined.
   llvm::Value *frozen(const llvm::SCEV *S, llvm::Type *T);

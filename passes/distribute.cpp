@@ -327,8 +327,7 @@ private:
     BasicBlock *Front = L.getLoopPreheader();
     Instruction *End = Front->getTerminator();
     DebugLoc DL = L.getStartLoc() ? L.getStartLoc() : End->getDebugLoc();
-    IRNest None;
-    Checks Asked(None, Facts.SE, End);
+    Checks Asked(Facts.SE, End);
     Asked.B.SetCurrentDebugLocation(DL);
     Value *Apart = Places.hold(Asked);
     ValueToValueMapTy OfFirst, OfKept;

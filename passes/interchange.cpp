@@ -394,8 +394,7 @@ public:
     BasicBlock *Front = L.getLoopPreheader(), *Exit = L.getExitBlock();
     Instruction *End = Front->getTerminator();
     DL = L.getStartLoc() ? L.getStartLoc() : End->getDebugLoc();
-    IRNest None;
-    Checks C(None, SE, End);
+    Checks C(SE, End);
     C.B.SetCurrentDebugLocation(DL);
     Value *Good = mayBeInterchanged(C);
     SmallVector<Value *, SerialMax> Times;

@@ -1,5 +1,6 @@
 // lower_cpu_define.cpp -- at the end of the pipeline, declarations get their
 // code: those in front of nests first, which call others.
+#include "check_functions.h"
 #include "lower_cpu.h"
 
 #include "lower_cpu_code.h"
@@ -23,21 +24,28 @@ void foldComparisons(Function &F) {
                                   I->getPredicate() == CmpInst::ICMP_NE));
 }
 
-void defineBesideOf(Module &M) {
-  Function *F = M.getFunction(BesideName);
-  if (!F || !F->isDeclaration())
-    return;
-  std::string Name = std::string(BesideName) + "." + CPU_CODE;
+// The program has it once, for all processors.
+void defineShared(Function &F, function_ref<void(Function &)> Write) {
+  Module &M = *F.getParent();
+  std::string Name = F.getName().str() + "." + CPU_CODE;
   Function *Shared = madeBefore(M, Name);
   if (!Shared) {
-    Shared = sharedFunction(M, F->getFunctionType(), Name);
+    Shared = sharedFunction(M, F.getFunctionType(), Name);
     Shared->setDoesNotThrow();
     Shared->addFnAttr(Attribute::NoInline);
-    CpuUnit::compileFast(*Shared);
-    defineBeside(*Shared);
+    Write(*Shared);
   }
-  F->replaceAllUsesWith(Shared);
-  F->eraseFromParent();
+  F.replaceAllUsesWith(Shared);
+  F.eraseFromParent();
+}
+
+void defineBesideOf(Module &M) {
+  Function *F = M.getFunction(BesideName);
+  if (F && F->isDeclaration())
+    defineShared(*F, [](Function &Shared) {
+      CpuUnit::compileFast(Shared);
+      defineBeside(Shared);
+    });
 }
 
 // Code that one function calls becomes part of it.
@@ -60,6 +68,19 @@ declared(Module &M, function_ref<bool(const Function &)> Is) {
   return Found;
 }
 
+bool defineChecks(Module &M) {
+  bool Any = false;
+  for (Function *F : declared(M, [](const Function &F) {
+         return F.getName().substr(0, strlen(CheckFunctionPrefix)) ==
+                CheckFunctionPrefix;
+       })) {
+    defineShared(
+        *F, [](Function &Shared) { writeCheck(Shared, Shared.getName()); });
+    Any = true;
+  }
+  return Any;
+}
+
 static void makeOwn(Function &F) {
   F.setLinkage(GlobalValue::InternalLinkage);
   foldComparisons(F);
@@ -73,6 +94,7 @@ PreservedAnalyses DefineCpuPass::run(Module &M, ModuleAnalysisManager &) {
       Changed = true;
     }
   defineBesideOf(M);
+  Changed |= defineChecks(M);
   for (Function *F : declared(M, [](const Function &F) {
          return F.hasFnAttribute(CpuAttribute);
        })) {

@@ -66,8 +66,7 @@ public:
   void split(BasicBlock *&Kept) {
     BasicBlock *Front = L.getLoopPreheader();
     Instruction *End = Front->getTerminator();
-    IRNest None;
-    Checks C(None, SE, End);
+    Checks C(SE, End);
     At = L.getStartLoc() ? L.getStartLoc() : End->getDebugLoc();
     C.B.SetCurrentDebugLocation(At);
     Value *Good = C.B.CreateAnd(haveWork(C), Found.Places.hold(C));

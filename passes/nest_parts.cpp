@@ -69,7 +69,7 @@ const SCEV *Overlaps::wide(const SCEV *S, const Instruction *Of) {
   for (NoWrap &N : More)
     if (none_of(Bounded, [&](const NoWrap &Other) {
           return Other.Bits == N.Bits && Other.Signed == N.Signed &&
-                 isSame({Other.Of, 0}, {N.Of, 0});
+                 isSame(Other.Of, N.Of);
         }))
       Bounded.push_back(std::move(N));
   return Wide;
@@ -150,12 +150,7 @@ const SCEV *bare(const SCEV *S) {
 }
 
 bool isSame(const Apart::Reach &X, const Apart::Reach &Y) {
-  return X.Of.Start == Y.Of.Start && X.Bytes == Y.Bytes &&
-         X.Of.Terms.size() == Y.Of.Terms.size() &&
-         all_of(zip(X.Of.Terms, Y.Of.Terms), [](const auto &Both) {
-           return std::get<0>(Both).Step == std::get<1>(Both).Step &&
-                  std::get<0>(Both).Extent == std::get<1>(Both).Extent;
-         });
+  return isSame(X.Of, Y.Of) && X.Bytes == Y.Bytes;
 }
 
 enum { ElementZerosMax = 12 };

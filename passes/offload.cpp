@@ -8,6 +8,7 @@
 // left behind in the compiler's.
 #include "copied_inputs.h"
 #include "copy_loops.h"
+#include "lower_cpu.h"
 #include "search.h"
 #include "shared_variables.h"
 #include "split_nests.h"
@@ -283,6 +284,8 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &FAM) {
       removeBarriers(C.function());
       C.replace();
       dropMemoryPromises(F);
+      if (D->IsAlone)
+        defineChecks(*F.getParent());
     }
   }
   tell(F, Found);

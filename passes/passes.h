@@ -28,6 +28,7 @@ namespace nputeir {
 struct OptionSources {
   std::string Pass;   // -passes=nputeir<...>
   bool Print = false; // print<nputeir>: say what would be done, change nothing
+  bool IsAlone = false;  // DefineCpuPass does not follow
   bool Reported = false; // a wrong word is one error
 };
 

@@ -83,8 +83,10 @@ void registerAll(PassBuilder &PB) {
               ArrayRef<PassBuilder::PipelineElement>) {
         bool IsNew;
         std::shared_ptr<OptionSources> D = Names->parse(Name, IsNew);
-        if (D && IsNew)
+        if (D && IsNew) {
+          D->IsAlone = true;
           PM.addPass(OffloadPass(D));
+        }
         return D != nullptr;
       });
   PB.registerPipelineParsingCallback(

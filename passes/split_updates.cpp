@@ -150,8 +150,7 @@ private:
   }
 
   Value *mayBeSplit(Instruction *At, const DebugLoc &DL) {
-    IRNest None;
-    Checks C(None, SE, At);
+    Checks C(SE, At);
     C.B.SetCurrentDebugLocation(DL);
     Value *Good = Places.hold(C);
     if (!OwnElements)

@@ -195,8 +195,7 @@ private:
     BasicBlock *Front = L.getLoopPreheader();
     Instruction *End = Front->getTerminator();
     DL = L.getStartLoc() ? L.getStartLoc() : End->getDebugLoc();
-    IRNest None;
-    Checks C(None, SE, End);
+    Checks C(SE, End);
     Value *Good = mayBeSplit(C);
     LinearTail T(*K, DT);
     bool Moves = mayMove(T);

@@ -479,8 +479,7 @@ private:
 public:
   void split() {
     startSplit(*K);
-    IRNest None;
-    Checks C(None, SE, L.getLoopPreheader()->getTerminator());
+    Checks C(SE, L.getLoopPreheader()->getTerminator());
     Value *Good = mayBeSplit(C);
     Value *Address = Sum ? addressInFront() : nullptr;
     Blocks X;

@@ -413,8 +413,7 @@ private:
     findSteps(*OfRows, End);
     for (Loop *X : Columns)
       findSteps(*X, End);
-    IRNest None;
-    Checks C(None, SE, End);
+    Checks C(SE, End);
     Value *Good = mayBeSplit(C);
     if (Squares)
       findBuffer(C, End);

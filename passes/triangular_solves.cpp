@@ -207,8 +207,7 @@ private:
 public:
   void split() {
     startSplit(*K);
-    IRNest None;
-    Checks C(None, SE, L.getLoopPreheader()->getTerminator());
+    Checks C(SE, L.getLoopPreheader()->getTerminator());
     Blocks X;
     makeBlocks(mayBeSplit(C), /*RectangleFirst=*/false, X);
     enterBlocks(X.Enter, X);
