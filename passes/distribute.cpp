@@ -107,15 +107,15 @@ public:
   NestDistribution(Loop &L, LoopFacts &Facts, bool Vectors)
       : L(L), Facts(Facts), Vectors(Vectors), Places(L, Facts.SE, Facts.AA) {}
 
-  bool run(NestParts &To) {
+  bool run(SplitBranches &Branches, NestParts &To) {
     if (!findWriters())
       return false;
     SmallVector<Group, 4> Arrays = Groups;
-    if (readStored() && splitMembers(To))
+    if (readStored() && splitMembers(Branches, To))
       return true;
     useStored();
     Groups = std::move(Arrays);
-    return splitMembers(To);
+    return splitMembers(Branches, To);
   }
 
   bool mayRun() {
@@ -125,26 +125,26 @@ public:
   }
 
 private:
-  bool splitMembers(NestParts &To) {
-    return splitGroup(To) ||
+  bool splitMembers(SplitBranches &Branches, NestParts &To) {
+    return splitGroup(Branches, To) ||
            (part([&](const StoreInst &S, const StoreInst &X) {
               return Places.areMembers(S, X);
             }) &&
-            splitGroup(To)) ||
+            splitGroup(Branches, To)) ||
            (part([&](const StoreInst &S, const StoreInst &X) {
               return storesSum(S) && storesSum(X) &&
                      Places.placeOf(S) != Places.placeOf(X);
             }) &&
-            splitGroup(To));
+            splitGroup(Branches, To));
   }
 
-  bool splitGroup(NestParts &To) {
+  bool splitGroup(SplitBranches &Branches, NestParts &To) {
     if (Groups.size() < 2 && !isUsedAfter(L))
       return false;
     for (const Group &Stores : Groups)
       if (any_of(Stores, [&](StoreInst *S) { return storesProduct(*S); }) &&
           canBeParted(Stores)) {
-        split(To);
+        split(Branches, To);
         return true;
       }
     return false;
@@ -323,23 +323,36 @@ private:
            areApart(true, Rest) && (MayBeFirst.Product || MayBeFirst.Rest);
   }
 
-  void split(NestParts &To) {
+  // On one side of which L is a part of a nest that was split.
+  BranchInst *branchAround(const SplitBranches &Branches) const {
+    for (Value *Known : Branches)
+      if (auto *Branch = cast_or_null<BranchInst>(Known))
+        if (Facts.DT.dominates(Branch->getSuccessor(0), L.getHeader()) &&
+            Places.canBeAskedAt(*Branch->getParent()))
+          return Branch;
+    return nullptr;
+  }
+
+  void split(SplitBranches &Branches, NestParts &To) {
     BasicBlock *Front = L.getLoopPreheader();
     Instruction *End = Front->getTerminator();
     DebugLoc DL = L.getStartLoc() ? L.getStartLoc() : End->getDebugLoc();
-    Checks Asked(Facts.SE, End);
+    BranchInst *Branch = Places.asks() ? branchAround(Branches) : nullptr;
+    Checks Asked(Facts.SE, Branch ? Branch : End);
     Asked.B.SetCurrentDebugLocation(DL);
     Value *Apart = Places.hold(Asked);
+    if (Branch)
+      Branch->setCondition(Asked.B.CreateAnd(Branch->getCondition(), Apart));
     ValueToValueMapTy OfFirst, OfKept;
     BasicBlock *Old = nullptr;
-    if (Places.asks())
+    if (Places.asks() && !Branch)
       Old = copyLoop(L, nullptr, OfKept);
     BasicBlock *Then = detach(L);
     BasicBlock *Begin = copyLoop(L, Then, OfFirst);
     IRBuilder<> B(Front);
     B.SetCurrentDebugLocation(DL);
     if (Old)
-      B.CreateCondBr(Apart, Begin, Old);
+      Branches.push_back(B.CreateCondBr(Apart, Begin, Old));
     else
       B.CreateBr(Begin);
     To.Kept = Old ? cast<BasicBlock>(OfKept[L.getHeader()]) : nullptr;
@@ -364,8 +377,9 @@ bool storesProductBeside(Loop &L, LoopFacts &Facts) {
   return NestDistribution(L, Facts, true).mayRun();
 }
 
-bool distribute(Loop &L, LoopFacts &Facts, bool Vectors, NestParts &To) {
-  return NestDistribution(L, Facts, Vectors).run(To);
+bool distribute(Loop &L, LoopFacts &Facts, bool Vectors,
+                SplitBranches &Branches, NestParts &To) {
+  return NestDistribution(L, Facts, Vectors).run(Branches, To);
 }
 
 } // namespace nputeir

@@ -6,6 +6,7 @@
 #include "passes.h"
 
 #include "llvm/Analysis/PostDominators.h"
+#include "llvm/IR/ValueHandle.h"
 
 namespace nputeir {
 
@@ -24,10 +25,15 @@ struct NestParts {
   llvm::BasicBlock *Product = nullptr;
   llvm::BasicBlock *Rest = nullptr; // the other code, or more products
 };
+// Branches to nests that were split, or else to the nests as they were.
+using SplitBranches = llvm::SmallVector<llvm::WeakVH, 4>;
 // Splits L when the stores of one product leave what the other code accesses
 // alone, and it leaves what they are computed from.  Analyses are stale then.
-// Vectors: the product may be one of a matrix and a vector.
-bool distribute(llvm::Loop &L, LoopFacts &Facts, bool Vectors, NestParts &To);
+// Vectors: the product may be one of a matrix and a vector.  What must be asked
+// is asked at the branch to what L is part of, if there is one, and all of that
+// is kept where it does not hold: so the code has the nest as it was once.
+bool distribute(llvm::Loop &L, LoopFacts &Facts, bool Vectors,
+                SplitBranches &Branches, NestParts &To);
 // L stores a product, of a vector at least, beside something else.
 bool storesProductBeside(llvm::Loop &L, LoopFacts &Facts);
 

@@ -93,6 +93,27 @@ Value *Overlaps::hold(Checks &C) const {
   return Good;
 }
 
+bool Overlaps::canBeAskedAt(const BasicBlock &B) const {
+  auto Is = [&](const SCEV *S) { return SE.dominates(S, &B); };
+  auto AreTerms = [&](ArrayRef<Sum::Term> Terms) {
+    return all_of(
+        Terms, [&](const Sum::Term &T) { return Is(T.Step) && Is(T.Extent); });
+  };
+  auto IsSum = [&](const Sum &S) { return Is(S.Start) && AreTerms(S.Terms); };
+  auto AreBoth = [&](const Apart &X) {
+    return IsSum(X.Written.Of) && IsSum(X.Read.Of);
+  };
+  return all_of(Asked, AreBoth) &&
+         all_of(Bounded, [&](const NoWrap &X) { return IsSum(X.Of); }) &&
+         all_of(Periodic,
+                [&](const Beside &X) {
+                  return AreBoth(X.Both) && Is(X.Period);
+                }) &&
+         all_of(Own, [&](const OwnPlaces &X) {
+           return AreBoth(X.InOne) && AreTerms(X.Around);
+         });
+}
+
 void Overlaps::forget() {
   Asked.clear();
   Periodic.clear();

@@ -63,6 +63,8 @@ public:
            !Own.empty();
   }
   llvm::Value *hold(Checks &C) const;
+  // It can be asked at the end of B.
+  bool canBeAskedAt(const llvm::BasicBlock &B) const;
   // What was asked about places is forgotten.
   void forget();
   // The bytes that I, a load or store, touches in all iterations.  Loops: of

@@ -56,6 +56,7 @@ class NestSplitter {
   SmallVector<BasicBlock *, 4> Alike; // first blocks of loops to be tried
   BasicBlock *Rest = nullptr;         // of what stood beside a product
   SmallVector<BasicBlock *, 4> Parts; // of what was distributed
+  SplitBranches Branches;
 
   std::vector<SplitNest> Found;
 
@@ -73,7 +74,7 @@ public:
       return false;
     FAM.clear(F, "");
     if (Kept)
-      markKept(*FAM.getResult<LoopAnalysis>(F).getLoopFor(Kept));
+      keep(*FAM.getResult<LoopAnalysis>(F).getLoopFor(Kept));
     for (BasicBlock *First : Parts)
       dropIdleLoops(*FAM.getResult<LoopAnalysis>(F).getLoopFor(First));
     FAM.clear(F, "");
@@ -99,7 +100,7 @@ public:
                     [&](Loop &L) { return splitSymmetric(L, Facts, Kept); }))
       return false;
     FAM.clear(F, "");
-    markKept(*FAM.getResult<LoopAnalysis>(F).getLoopFor(Kept));
+    keep(*FAM.getResult<LoopAnalysis>(F).getLoopFor(Kept));
     return true;
   }
 
@@ -128,6 +129,12 @@ public:
   }
 
 private:
+  // It runs for small work, or where tensors overlap.
+  static void keep(Loop &L) {
+    markKept(L);
+    markRolled(L);
+  }
+
   LoopFacts facts() {
     return {FAM.getResult<LoopAnalysis>(F),
             FAM.getResult<ScalarEvolutionAnalysis>(F),
@@ -206,7 +213,7 @@ private:
 
   bool distributeNest(Loop &L, LoopFacts &Facts, BasicBlock *&Kept) {
     NestParts To;
-    if (!distribute(L, Facts, WantsVectors, To))
+    if (!distribute(L, Facts, WantsVectors, Branches, To))
       return false;
     Kept = To.Kept;
     Rest = To.Rest;

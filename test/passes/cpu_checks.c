@@ -1,6 +1,7 @@
-// What is asked in front of a nest that is split is computed by functions, which
-// are right about all small sums and stop at the ends; also where no pass of
-// ours follows that gives them their code.
+// A nest of three products is split twice, but has its loops as written once
+// beside those of each product: what is asked of all pointers is asked at one
+// branch.  Functions compute it, which are right about all small sums and stop
+// at the ends, also where no pass of ours follows that gives them their code.
 // RUN: env NPUTEIR_OPTIONS=device=cpu,min-macs=0 %clang -O1 -ffast-math -DNEST -S -emit-llvm %s -o %t.ll
 // RUN: FileCheck %s <%t.ll
 // RUN: %plain -O1 -ffast-math -DNEST -S -emit-llvm %s -o - | %opt -passes='function(nputeir<device=cpu>)' -S | FileCheck %s --check-prefix=ALONE
@@ -8,6 +9,8 @@
 // RUN: %plain -Wno-override-module -O2 %s %t.checks.ll -o %t && %t
 // CHECK-LABEL: define {{.*}} @update(
 // CHECK: @nputeir.check.apart.6.
+// CHECK-COUNT-6: store float
+// CHECK-NOT: store float
 // CHECK: {{^}}}
 // CHECK-DAG: define linkonce_odr hidden {{.*}} @nputeir.check.range.5.
 // CHECK-DAG: define linkonce_odr hidden {{.*}} @nputeir.check.apart.6.
