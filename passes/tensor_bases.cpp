@@ -63,27 +63,32 @@ int64_t TensorBases::Family::timesPerRow() const {
   return Row;
 }
 
-// Bytes from the first access to the last, as far as is known: a run-time
-// number of steps counts as one, a step of run-time size as none.
-uint64_t TensorBases::movesBy(const Address &X) const {
-  uint64_t Way = 0;
+// How far the accesses lie below and above their start, as far as is known: a
+// run-time number of steps counts as one, a step of run-time size as none.
+TensorBases::Reach TensorBases::reachOf(const Address &X) const {
+  Reach R;
   for (size_t L = 0; L < X.Stride.size(); L++) {
     const auto *Step = dyn_cast_or_null<SCEVConstant>(X.Stride[L]);
     const auto *Extent = dyn_cast<SCEVConstant>(Places.extent((int)L));
-    if (Step)
-      Way = SaturatingMultiplyAdd(
-          Step->getAPInt().abs().getZExtValue(),
-          Extent ? Extent->getAPInt().getZExtValue() - 1 : 1, Way);
+    if (!Step)
+      continue;
+    uint64_t &Way = Step->getAPInt().isNegative() ? R.Below : R.Above;
+    Way = SaturatingMultiplyAdd(
+        Step->getAPInt().abs().getZExtValue(),
+        Extent ? Extent->getAPInt().getZExtValue() - 1 : 1, Way);
   }
-  return Way;
+  return R;
 }
 
-// Further from all that is written than either moves.
+// Behind or in front of all that is written.
 bool TensorBases::isFar(const Family &F, const Address &X,
                         const Distance &D) const {
-  uint64_t Near = std::max(movesBy(F.First), movesBy(X));
+  Reach Written = reachOf(F.First), Read = reachOf(X);
   return F.Written && D.Times == 0 && none_of(F.Bytes, [&](int64_t Bytes) {
-           return (uint64_t)std::abs(D.Bytes - Bytes) <= Near;
+           int64_t Apart = D.Bytes - Bytes;
+           return (uint64_t)std::abs(Apart) <=
+                  (Apart > 0 ? SaturatingAdd(Written.Above, Read.Below)
+                             : SaturatingAdd(Written.Below, Read.Above));
          });
 }
 

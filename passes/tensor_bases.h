@@ -7,8 +7,8 @@
 //
 // if the accesses move alike: a loop over them was unrolled.  Other starts are
 // taken for different tensors, such as parts of one buffer, and so is what is
-// read further from all that is written than either moves, as another member of
-// a struct is; whether their memory overlaps is asked when the call is made.
+// read behind or in front of all that is written, as another member of a struct
+// is; whether their memory overlaps is asked when the call is made.
 #ifndef NPUTEIR_TENSOR_BASES_H
 #define NPUTEIR_TENSOR_BASES_H
 
@@ -29,6 +29,9 @@ class TensorBases {
     int64_t Bytes = 0, Times = 0;
     const llvm::SCEV *Unit = nullptr; // null: none, as Times is zero
   };
+  struct Reach {
+    uint64_t Below = 0, Above = 0; // bytes from the start
+  };
   struct Family {
     Address First;
     bool Written;
@@ -44,7 +47,7 @@ class TensorBases {
   llvm::SmallVector<Family, 4> Families;
 
   bool measure(const llvm::SCEV *From, const llvm::SCEV *To, Distance &D);
-  uint64_t movesBy(const Address &X) const;
+  Reach reachOf(const Address &X) const;
   bool isFar(const Family &F, const Address &X, const Distance &D) const;
   bool join(Family &F, const Address &X, bool Written);
 

@@ -4,7 +4,7 @@
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
 // RUN: %verify -O2 -fno-strict-aliasing %s
-// DONE: 30
+// DONE: 44
 #include "forms.h"
 
 struct image {
@@ -114,4 +114,28 @@ INT_FORM(continues_always) {
   layer.out = C;
   next.height = M, next.depth = K;
   continued(&layer);
+}
+
+// What is read lies nearer to the result than that is long, in front of it.
+struct maps {
+  int8_t image[2][12][12], filter[2][4][3][3];
+  int32_t map[4][10][10];
+};
+__attribute__((noinline)) static void convolve_maps(struct maps *m) {
+  for (int c = 0; c < 2; c++) // expected-remark {{kmlu,knlpu->mnp}}
+    for (int o = 0; o < 4; o++)
+      for (int y = 0; y < 10; y++)
+        for (int x = 0; x < 10; x++)
+          for (int v = 0; v < 3; v++)
+            for (int u = 0; u < 3; u++)
+              m->map[o][y][x] += m->image[c][y + v][x + u] *
+                                 m->filter[c][o][v][u];
+}
+INT_FORM(arrays_of_one_struct) {
+  struct maps m;
+  memcpy(m.image, A, sizeof m.image);
+  memcpy(m.filter, B, sizeof m.filter);
+  memcpy(m.map, C, sizeof m.map);
+  convolve_maps(&m);
+  memcpy(C, m.map, sizeof m.map);
 }
