@@ -208,6 +208,37 @@ bool Overlaps::areMembers(const Instruction &W, const Instruction &X) {
   return At >= bytesOf(W) && At + bytesOf(X) <= Element;
 }
 
+// From the start, the first byte that X touches and the one behind the last;
+// false: they are known at run time only, or far away.
+static bool spans(const Apart::Reach &X, int64_t &First, int64_t &End) {
+  First = 0;
+  End = (int64_t)X.Bytes;
+  for (const Sum::Term &T : X.Of.Terms) {
+    const auto *Step = dyn_cast<SCEVConstant>(T.Step);
+    const auto *Times = dyn_cast<SCEVConstant>(T.Extent);
+    int64_t Way;
+    if (!Step || !Times || !Times->getAPInt().isStrictlyPositive() ||
+        MulOverflow(Step->getAPInt().getSExtValue(),
+                    Times->getAPInt().getSExtValue() - 1, Way) ||
+        !isInt<48>(Way))
+      return false;
+    (Way < 0 ? First : End) += Way;
+  }
+  return true;
+}
+
+// They are arrays of one struct, all of whose sizes are numbers.
+bool Overlaps::lieApart(const Apart &X) {
+  const auto *Way = dyn_cast<SCEVConstant>(
+      SE.getMinusSCEV(X.Read.Of.Start, X.Written.Of.Start));
+  int64_t First[2], End[2];
+  if (!Way || !Way->getAPInt().isSignedIntN(48) ||
+      !spans(X.Written, First[0], End[0]) || !spans(X.Read, First[1], End[1]))
+    return false;
+  int64_t To = Way->getAPInt().getSExtValue();
+  return To + First[1] >= End[0] || To + End[1] <= First[0];
+}
+
 bool Overlaps::areApart(Instruction &W, const Instruction &X,
                         const Apart::Reach *Written) {
   if (!mayChange(W, X, Outer, SE, AA))
@@ -215,14 +246,17 @@ bool Overlaps::areApart(Instruction &W, const Instruction &X,
   Apart A;
   if (!isa<StoreInst>(W))
     return false;
-  if (sharesBase(W, X, SE))
-    return !Written && areMembers(W, X);
+  bool IsOneBase = sharesBase(W, X, SE);
+  if (IsOneBase && !Written && areMembers(W, X))
+    return true;
   if (!reach(X, A.Read))
     return false;
   if (Written)
     A.Written = *Written;
   else if (!reach(W, A.Written))
     return false;
+  if (IsOneBase)
+    return lieApart(A);
   bool Known = any_of(Asked, [&](const Apart &B) {
     return (isSame(A.Written, B.Written) && isSame(A.Read, B.Read)) ||
            (isSame(A.Written, B.Read) && isSame(A.Read, B.Written));

@@ -73,6 +73,7 @@ public:
              llvm::SmallVectorImpl<const llvm::Loop *> *Loops = nullptr);
 
 private:
+  bool lieApart(const Apart &X);
   bool mayHaveRoom(const Apart &Both, const llvm::SCEV *Step,
                    const llvm::SCEV *Way);
   const llvm::SCEV *startOf(const llvm::Instruction &I, uint32_t &Zeros);

@@ -4,7 +4,7 @@
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
 // RUN: %verify -O2 -fno-strict-aliasing %s
-// DONE: 44
+// DONE: 170
 #include "forms.h"
 
 struct image {
@@ -138,4 +138,58 @@ INT_FORM(arrays_of_one_struct) {
   memcpy(m.map, C, sizeof m.map);
   convolve_maps(&m);
   memcpy(C, m.map, sizeof m.map);
+}
+
+// The same where the products are scattered.
+struct gradients {
+  int8_t error[4][16][16], filter[4][4][3][3];
+  int32_t map[4][18][18];
+};
+__attribute__((noinline)) static void scatter(struct gradients *g) {
+  for (int c = 0; c < 4; c++) // expected-remark {{mk,knp->mnp}}
+    for (int o = 0; o < 4; o++)
+      for (int y = 0; y < 16; y++)
+        for (int x = 0; x < 16; x++)
+          for (int v = 0; v < 3; v++)
+            for (int u = 0; u < 3; u++)
+              g->map[c][y + v][x + u] += g->error[o][y][x] *
+                                         g->filter[c][o][v][u];
+}
+INT_FORM(scattered_in_one_struct) {
+  struct gradients g;
+  memcpy(g.error, A, sizeof g.error);
+  memcpy(g.filter, B, sizeof g.filter);
+  memcpy(g.map, C, sizeof g.map);
+  scatter(&g);
+  memcpy(C, g.map, sizeof g.map);
+}
+struct shared { // near miss: an element is the one's and the other's
+  int8_t error[4][16][16], filter[4][4][3][3];
+  union {
+    struct {
+      int32_t before[4][18][18];
+      int8_t last[4];
+    };
+    struct {
+      int32_t front;
+      int32_t map[4][18][18];
+    };
+  };
+};
+__attribute__((noinline)) static void scatter_shared(struct shared *g) {
+  for (int c = 0; c < 4; c++) // expected-remark {{kept}}
+    for (int o = 0; o < 4; o++)
+      for (int y = 0; y < 16; y++)
+        for (int x = 0; x < 16; x++)
+          for (int v = 0; v < 3; v++)
+            for (int u = 0; u < 3; u++)
+              g->map[c][y + v][x + u] += g->last[o] * g->filter[c][o][v][u];
+}
+INT_FORM(scattered_over_another) {
+  struct shared g;
+  memcpy(g.filter, B, sizeof g.filter);
+  memcpy(g.before, C, sizeof g.before);
+  memcpy(g.last, A, sizeof g.last);
+  scatter_shared(&g);
+  memcpy(C, g.map, sizeof g.map);
 }
