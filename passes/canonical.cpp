@@ -9,6 +9,7 @@
 #include "nest_parts.h"
 #include "passes.h"
 #include "stored_counters.h"
+#include "switches.h"
 #include "versions.h"
 
 #include "llvm/Analysis/ValueTracking.h"
@@ -210,6 +211,7 @@ Canonical::Canonical() {
   Passes.addPass(DSEPass());
   Passes.addPass(SignExtendPass());
   Passes.addPass(SmallestPass());
+  Passes.addPass(SwitchesPass());
   Passes.addPass(LoopSimplifyPass());
   Passes.addPass(BarrierPass());
   Passes.addPass(StoredCountersPass());

@@ -65,7 +65,7 @@ INT_FORM(guarded_by_input) { // a factor: taken
 }
 INT_FORM(switched) {
   I J L { // expected-remark {{a switch inside the nest}}
-    switch (M) {
+    switch (A[k]) {
     case 3: C[i * N + j] += AB; break;
     case 4: C[i * N + j] -= AB; break;
     case 5: C[i * N + j] = 0; break;

@@ -3,7 +3,7 @@
 // RUN: env NPUTEIR_OPTIONS=cpu=off,min-macs=0 %verify -O1 %s
 // RUN: env NPUTEIR_OPTIONS=cpu=off,min-macs=0 %verify -O2 %s
 // RUN: env NPUTEIR_OPTIONS=cpu=off,min-macs=0 %verify -O3 %s
-// DONE: 83
+// DONE: 96
 #include "forms.h"
 #include <math.h>
 #define I for (int i = 0; i < M; i++)
@@ -181,5 +181,44 @@ INT_FORM(sums_first) { // near miss: the rest would be copied for each side
     int s = 0;
     L s += A[i * K + k] * B[t ? j * K + k : k * N + j];
     C[i * N + j] = s % 7;
+  }
+}
+// A switch is as branches.
+INT_FORM(switched_layouts) { // as in RTKLIB
+  int f = (K & 1) + (N & 1) * 2 + 1;
+  I J { // expected-remark 2 {{mk,kn->mn}} expected-remark 2 {{mk,nk->mn}} expected-remark 2 {{km,kn->mn}} expected-remark 2 {{km,nk->mn}}
+    int s = 0;
+    switch (f) {
+    case 1: L s += A[i * K + k] * B[k * N + j]; break;
+    case 2: L s += A[i * K + k] * B[j * K + k]; break;
+    case 3: L s += A[k * M + i] * B[k * N + j]; break;
+    case 4: L s += A[k * M + i] * B[j * K + k]; break;
+    default: __builtin_unreachable();
+    }
+    if (M & 1)
+      C[i * N + j] = s;
+    else
+      C[i * N + j] += s;
+  }
+}
+INT_FORM(switched_otherwise) { // what is no case, and two that are one
+  I J { // expected-remark {{mk,kn->mn}} expected-remark {{mk,nk->mn}} expected-remark {{km,kn->mn}}
+    int s = 0;
+    switch (K & 7) {
+    case 0:
+    case 6: L s += A[i * K + k] * B[k * N + j]; break;
+    case 3: L s += A[i * K + k] * B[j * K + k]; break;
+    default: L s += A[k * M + i] * B[k * N + j]; break;
+    }
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(switched_sum) { // and what is no product
+  I J L { // expected-remark 2 {{mk,kn->mn}}
+    switch (M) {
+    case 3: C[i * N + j] += A[i * K + k] * B[k * N + j]; break;
+    case 4: C[i * N + j] -= A[i * K + k] * B[k * N + j]; break;
+    case 5: C[i * N + j] = 0; break;
+    }
   }
 }
