@@ -98,12 +98,44 @@ const Gemm *gemmOf(const CallBase &Call) {
   return nullptr;
 }
 
+// U hands a product something that it reads: it writes its result only, and
+// keeps no address.
+bool isReadByProduct(const Use &U) {
+  const auto *Call = dyn_cast<CallBase>(U.getUser());
+  const Gemm *G = Call ? gemmOf(*Call) : nullptr;
+  if (!G || !G->byPointer() || !Call->isArgOperand(&U))
+    return false;
+  unsigned I = Call->getArgOperandNo(&U);
+  return I < G->Order.size() && G->Order[I] != MATRIX_C;
+}
+
+// The constant that is all that a variable of the function ever holds; null:
+// there is none.
+Constant *everHeldBy(const AllocaInst &Variable, const Type *T) {
+  Constant *Held = nullptr;
+  for (const Use &U : Variable.uses()) {
+    auto *S = dyn_cast<StoreInst>(U.getUser());
+    if (S && S->getPointerOperand() == &Variable && !Held && S->isSimple() &&
+        S->getValueOperand()->getType() == T)
+      Held = dyn_cast<Constant>(S->getValueOperand());
+    const auto *I = dyn_cast<IntrinsicInst>(U.getUser());
+    if (!isa<LoadInst>(U.getUser()) && !isReadByProduct(U) &&
+        !(I && I->isLifetimeStartOrEnd()) &&
+        (!S || S->getValueOperand() != Held))
+      return nullptr;
+  }
+  return Held;
+}
+
 // What memory at Place is known to hold when Before runs; null: not known.
 Value *heldAt(Value *Place, Type *T, Instruction &Before, AAResults &AA) {
   Place = Place->stripPointerCasts();
   const DataLayout &DL = Before.getModule()->getDataLayout();
   if (auto *C = dyn_cast<Constant>(Place))
     if (Constant *Held = ConstantFoldLoadFromConstPtr(C, T, DL))
+      return Held;
+  if (const auto *Variable = dyn_cast<AllocaInst>(Place))
+    if (Constant *Held = everHeldBy(*Variable, T))
       return Held;
   MemoryLocation Where(Place, LocationSize::precise(DL.getTypeStoreSize(T)));
   for (Instruction *I = Before.getPrevNode(); I; I = I->getPrevNode()) {

@@ -84,6 +84,28 @@ void fortran_flag_changed(BF16) {
   // expected-remark@+1 {{[CallArguments]: sbgemm_ is told at run time}}
   sbgemm_(&flag, "T", &m, &n, &k, &one, a, &m, b, &n, &zero, c, &m);
 }
+void note(const float *);
+void fortran_flags_of_several(BF16, float *d) {
+  const float one = 1, zero = 0;
+  const char no = 'N', yes = 'T';
+  // expected-remark@+1 {{km,kn->mn}}
+  sbgemm_(&no, &yes, &m, &n, &k, &one, a, &m, b, &n, &zero, c, &m);
+  for (int i = 0; i < 4; i++) {
+    note(c);
+    // expected-remark@+1 {{mk,nk->mn}}
+    sbgemm_(&yes, &no, &m, &n, &k, &one, a, &k, b, &k, &one, d, &m);
+  }
+}
+void fortran_flag_stored_twice(BF16, float *d) {
+  const float one = 1, zero = 0;
+  char flag = 'N';
+  sbgemm_(&flag, &flag, &m, &n, &k, &one, a, &m, b, &k, &zero, c, &m); // expected-remark {{->mn}}
+  note(c);
+  if (m > 3)
+    flag = 'T';
+  // expected-remark@+1 {{[CallArguments]: sbgemm_ is told at run time}}
+  sbgemm_(&flag, &flag, &m, &n, &k, &one, a, &m, b, &n, &zero, d, &m);
+}
 
 // 64-bit integers, and numbers of other types, by the libraries' names.
 void sgemm_64_(const char *, const char *, const long *, const long *,
