@@ -23,6 +23,16 @@ namespace nputeir {
 
 // ---- what accesses touch ----
 
+// S is the same in all of L, and may be computed in front of it: the source may
+// come to a division only if its divisor is not zero.
+static bool isKnownBefore(const Loop &L, const SCEV *S, ScalarEvolution &SE) {
+  return SE.isLoopInvariant(S, &L) && !SCEVExprContains(S, [](const SCEV *X) {
+           const auto *Division = dyn_cast<SCEVUDivExpr>(X);
+           return Division && (!isa<SCEVConstant>(Division->getRHS()) ||
+                               Division->getRHS()->isZero());
+         });
+}
+
 // How often L runs what is in the block of an instruction, or in its body, at
 // least as often as it does each time; null: that is not known.
 const SCEV *Overlaps::mostIterations(const Loop &L, const Instruction *Of) {
@@ -49,7 +59,7 @@ const SCEV *Overlaps::mostIterations(const Loop &L, const Instruction *Of) {
                 ? Rec->getStart()
                 : SE.getAddExpr(Rec->getStart(), SE.getMulExpr(Last, Step));
   }
-  return SE.isLoopInvariant(Count, &Outer) ? Count : nullptr;
+  return isKnownBefore(Outer, Count, SE) ? Count : nullptr;
 }
 
 const SCEV *Overlaps::wide(const SCEV *S, const Instruction *Of) {
@@ -57,9 +67,9 @@ const SCEV *Overlaps::wide(const SCEV *S, const Instruction *Of) {
     return Outer.contains(&L) ? mostIterations(L, Of) : nullptr;
   };
   auto IsKnown = [&](const NoWrap &N) {
-    return SE.isLoopInvariant(N.Of.Start, &Outer) &&
+    return isKnownBefore(Outer, N.Of.Start, SE) &&
            all_of(N.Of.Terms, [&](const Sum::Term &T) {
-             return SE.isLoopInvariant(T.Step, &Outer);
+             return isKnownBefore(Outer, T.Step, SE);
            });
   };
   std::vector<NoWrap> More;
@@ -140,7 +150,7 @@ bool Overlaps::reach(const Instruction &I, Apart::Reach &X,
       break;
     const SCEV *Step = Rec->getStepRecurrence(SE);
     const SCEV *Count = mostIterations(*Rec->getLoop(), &I);
-    if (!Rec->isAffine() || !Count || !SE.isLoopInvariant(Step, &Outer))
+    if (!Rec->isAffine() || !Count || !isKnownBefore(Outer, Step, SE))
       return false;
     Term[Rec->getLoop()] = X.Of.Terms.size();
     X.Of.Terms.push_back({SE.getNoopOrSignExtend(Step, I64), Count});
@@ -155,7 +165,7 @@ bool Overlaps::reach(const Instruction &I, Apart::Reach &X,
       if (looksNegative(Step) == looksNegative(Own))
         Step = SE.getMinusSCEV(Step, Own);
     }
-  if (!Place->getType()->isPointerTy() || !SE.isLoopInvariant(Place, &Outer))
+  if (!Place->getType()->isPointerTy() || !isKnownBefore(Outer, Place, SE))
     return false;
   X.Of.Start = SE.getPtrToIntExpr(Place, I64);
   return !isa<SCEVCouldNotCompute>(X.Of.Start);

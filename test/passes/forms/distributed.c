@@ -257,6 +257,15 @@ INT_FORM(reads_the_next_row) {
   }
   look(C);
 }
+INT_FORM(divides_if_asked) { // not in front of the nest
+  size_t n = (size_t)N, by = (size_t)(K % 5);
+  I { // expected-remark {{kept}}
+    L J C[i * N + j] += AB;
+    if (A[i * K] > 0 && by)
+      side[n / by / 2] += i;
+  }
+  look(C);
+}
 INT_FORM(reads_a_column) {
   I { // expected-remark {{kept}}
     L J C[i * 64 + j] += AB;
