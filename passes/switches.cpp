@@ -22,15 +22,15 @@ using namespace llvm;
 namespace nputeir {
 namespace {
 
-enum { CasesMax = 8 };
+enum { CasesMax = 8, DepthMax = 4 };
 
-// Or is computed from what does not change, or read at such a place; whether
-// the nest writes there is asked later.
+// V is the same in all of L, or computed from what is, or read at such a place;
+// whether the nest writes there is asked later.
 bool isUnchanging(const Value *V, const Loop &L, int Depth = 0) {
   if (L.isLoopInvariant(V))
     return true;
   const auto *I = cast<Instruction>(V);
-  return Depth < 4 &&
+  return Depth < DepthMax &&
          isa<CastInst, BinaryOperator, GetElementPtrInst, LoadInst>(I) &&
          all_of(
              I->operands(),

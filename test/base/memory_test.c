@@ -106,11 +106,11 @@ static void test_undo(void) {
   arena_close(j.before);
 }
 
-/* The memory of a cleared arena is handed out again, as zeros: the smallest
- * piece that is large enough. */
+/* The memory of a cleared arena is handed out again, as zeros, and to nobody
+ * else: the smallest piece that is large enough. */
 static void test_clear(void) {
   enum { LARGE = 1 << 20, SMALL = 100 };
-  struct arena *a = arena_open();
+  struct arena *a = arena_open(), *others = arena_open();
   const char *large = NULL;
   for (int round = 0; round < 3; round++) {
     char *small = arena_alloc(a, SMALL), *p = arena_alloc(a, LARGE);
@@ -121,8 +121,9 @@ static void test_clear(void) {
     memset(p, 1, LARGE);
     memset(small, 1, SMALL);
     arena_clear(a);
-    CHECK(arena_bytes(a) == 0);
+    CHECK(arena_bytes(a) == 0 && arena_alloc(others, LARGE) != large);
   }
+  arena_close(others);
   arena_close(a);
 }
 
