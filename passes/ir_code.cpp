@@ -46,8 +46,16 @@ Value *Code::least(Value *X, Value *Y) {
   return CreateSelect(CreateICmpSLT(X, Y), X, Y);
 }
 
+// Fast instruction selection would divide by a power of two, too.
+Value *Code::divide(Value *X, Value *Y) {
+  auto *Known = dyn_cast<ConstantInt>(Y);
+  return Known && Known->getValue().isPowerOf2()
+             ? CreateLShr(X, (uint64_t)Known->getValue().logBase2())
+             : CreateUDiv(X, Y);
+}
+
 Value *Code::divideUp(Value *X, Value *Y) {
-  return is(Y, 1) ? X : CreateUDiv(plus(X, CreateSub(Y, number(1))), Y);
+  return is(Y, 1) ? X : divide(plus(X, CreateSub(Y, number(1))), Y);
 }
 
 Value *Code::roundUp(Value *X, int64_t Unit) {

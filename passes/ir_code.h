@@ -34,6 +34,7 @@ public:
   llvm::Value *times(llvm::Value *X, int64_t Y) { return times(X, number(Y)); }
   llvm::Value *least(llvm::Value *X, llvm::Value *Y);
   llvm::Value *roundUp(llvm::Value *X, int64_t Unit);
+  llvm::Value *divide(llvm::Value *X, llvm::Value *Y); // not below zero
   llvm::Value *divideUp(llvm::Value *X, llvm::Value *Y);
 
   // Memory.  Elements are aligned to their size, vectors to their elements'.

@@ -119,7 +119,7 @@ teir_cpu_math cpuMath(Code &C) {
       case CPU_TIMES:
         return C.times(X, Y);
       case CPU_DIVIDE:
-        return C.CreateUDiv(X, Y);
+        return C.divide(X, Y);
       case CPU_DIVIDE_UP:
         return C.divideUp(X, Y);
       case CPU_LEAST:
