@@ -320,7 +320,7 @@ struct CpuCode {
 llvm::Value *computeOnThreads(Code &C, CpuUnit &U, const CpuWork &W,
                               const CpuCode &By, llvm::Value *Slots);
 
-// ---- lower_cpu_direct.cpp ----
+// ---- lower_cpu_direct.cpp, lower_cpu_direct_kernel.cpp ----
 // void (k, in0, in0_row, in0_k, in1, in1_k, out, out_row, rows, columns, add):
 // out[i][..] = the sum, or +=, of the type of what is multiplied.  Strides are
 // in bytes; Height rows and Vectors vectors of columns are multiplied, of which
