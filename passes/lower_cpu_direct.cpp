@@ -54,9 +54,28 @@ public:
     C.CreateRet(C.getInt32(0));
   }
 
-  // Then, unless it is too large.
-  void emitGate(Function *Then) {
+  // Of few rows, columns and steps; gives nothing.
+  void emitBlock() {
     readSlots();
+    Bases = C.argument(0); // of the only product
+    if (PanelColumns)
+      Panel = panelFrame(TEIR_CPU_BLOCK);
+    Value *None = C.number(0), *N = Extent[AXIS_N];
+    Value *Vectors = C.divideUp(N, C.number(Blocks.lanes));
+    Block X = {None, Extent[AXIS_M], None, Extent[AXIS_K],
+               C.getNumber(C.argument(0), (int64_t)Tensors)};
+    rows(X, None, N, Vectors, in1(X, None, Vectors));
+    C.CreateRetVoid();
+  }
+
+  // Then, unless it is too large; `Small` (or null) what is one block.
+  void emitGate(Function *Then, Function *Small) {
+    readSlots();
+    if (Small)
+      C.when(isBlock(), [&] {
+        C.CreateCall(Small, {C.argument(0)});
+        C.CreateRet(C.getInt32(0));
+      });
     Across = C.CreateICmpSLT(stride(AXIS_M, IN0), stride(AXIS_K, IN0));
     if (W.Packed)
       gate();
@@ -213,6 +232,14 @@ private:
   }
 
   Value *atMost(Value *X, int64_t N) { return C.CreateICmpSLE(X, C.number(N)); }
+
+  Value *isBlock() {
+    teir_cpu_math Math = cpuMath(C);
+    teir_cpu_size Size = size();
+    auto *Is =
+        static_cast<Value *>(teir_cpu_is_block(&Blocks, &Math, &Size, Masks));
+    return C.CreateAnd(Is, C.CreateICmpEQ(Extent[AXIS_C], C.number(1)));
+  }
 
   // Larger products are not for this code.
   void gate() {
@@ -447,6 +474,24 @@ CpuPanel turnedPanel(CpuUnit &U, const CpuWork &W, bool Narrow) {
   return Panel;
 }
 
+// Null: nothing of such types and layouts is done so.
+static Function *blockFunction(CpuUnit &U, const CpuWork &W) {
+  struct teir_cpu_dot Dot = dotOf(U, W);
+  if (W.Tail || W.Exchanged || Dot.group > 1 || Dot.converts)
+    return nullptr;
+  bool IsNew;
+  Function *F =
+      U.function(Twine("block.") + W.kind() + (W.Turned ? ".turned" : ""),
+                 Type::getVoidTy(U.context()), "p", IsNew);
+  if (!IsNew)
+    return F;
+  CpuUnit::compileFast(*F);
+  CpuWork One = W;
+  One.Spreads = false; // its results are adjacent
+  Direct(U, One, false, *F).emitBlock();
+  return F;
+}
+
 Function *directFunction(CpuUnit &U, const CpuWork &W, StringRef Name,
                          bool IsOld) {
   bool IsNew;
@@ -472,7 +517,8 @@ Function *directFunction(CpuUnit &U, const CpuWork &W, StringRef Name,
     Direct(*U.Elements, All, IsOld, *Run).emit();
   }
   CpuUnit::compileFast(*F);
-  Direct(U, W, IsOld, *F).emitGate(Run);
+  Direct(U, W, IsOld, *F)
+      .emitGate(Run, IsOld ? nullptr : blockFunction(*U.Elements, W));
   return F;
 }
 

@@ -76,6 +76,10 @@ static void *at_most(math *m, void *x, int64_t n) {
   return apply(m, CPU_AT_MOST, x, number(m, n));
 }
 
+static void *at_least(math *m, void *x, int64_t n) {
+  return apply(m, CPU_AT_MOST, number(m, n), x);
+}
+
 static void *round_up(math *m, void *x, void *unit) {
   return apply(m, CPU_TIMES, apply(m, CPU_DIVIDE_UP, x, unit), unit);
 }
@@ -122,6 +126,18 @@ void *teir_cpu_is_direct(const struct teir_cpu_blocks *b, math *m,
   if (s->turned && s->finishes)
     small = apply(m, CPU_BOTH, small, at_most(m, s->k, TEIR_CPU_DIRECT_K));
   return small;
+}
+
+void *teir_cpu_is_block(const struct teir_cpu_blocks *b, math *m,
+                        const struct teir_cpu_size *s, bool masks) {
+  int64_t columns = s->turned ? b->turned_columns : b->direct_columns;
+  void *is = apply(m, CPU_BOTH, at_most(m, s->n, columns),
+                   apply(m, CPU_BOTH, at_most(m, s->m, TEIR_CPU_BLOCK),
+                         at_most(m, s->k, TEIR_CPU_BLOCK)));
+  /* Fewer columns than a vector has are done one by one without masks. */
+  void *some = apply(m, CPU_BOTH, at_least(m, s->n, masks ? 1 : b->lanes),
+                     at_least(m, s->k, 1));
+  return apply(m, CPU_BOTH, is, some);
 }
 
 /* Too small a product for tiles. */
@@ -290,9 +306,8 @@ void *teir_cpu_has_few_columns(math *m, const struct teir_cpu_size *s,
   if (column == CPU_VECTOR_DOT)
     return few(m, s->n, MOST, s->k, !wide);
   void *is = apply(m, CPU_BOTH, at_most(m, s->n, wide ? MOST / 2 : MOST),
-                   apply(m, CPU_AT_MOST, number(m, LEAST_ROWS), s->m));
-  is = apply(m, CPU_BOTH, is,
-             apply(m, CPU_AT_MOST, number(m, LEAST_STEPS), s->k));
+                   at_least(m, s->m, LEAST_ROWS));
+  is = apply(m, CPU_BOTH, is, at_least(m, s->k, LEAST_STEPS));
   return apply(m, CPU_EITHER, at_most(m, s->n, 1), is);
 }
 

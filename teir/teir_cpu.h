@@ -179,6 +179,13 @@ struct teir_cpu_size {
                     NULL: they are not */
 };
 
+/* Is it one block, all columns at once, of so few rows and steps that none is
+ * cut?  (Sizes may be 0.)  What kernels multiply element by element is never
+ * packed then.  masks: they load and store parts of vectors. */
+enum { TEIR_CPU_BLOCK = 64 };
+void *teir_cpu_is_block(const struct teir_cpu_blocks *,
+                        const struct teir_cpu_math *,
+                        const struct teir_cpu_size *, bool masks);
 /* Is it faster not to pack it?  Only what is packed is multiplied in groups. */
 void *teir_cpu_is_direct(const struct teir_cpu_blocks *,
                          const struct teir_cpu_math *,

@@ -401,6 +401,58 @@ static void check_direct(void) {
   arena_close(a);
 }
 
+/* One block of columns, of at most 64 rows and steps; neither packed nor cut
+ * for threads. */
+static void check_block(void) {
+  static const struct {
+    const char *machine;
+    int64_t m, n, k;
+    bool turned, masks, block;
+  } cases[] = {{"avx512", 64, 48, 64, false, true, true},
+               {"avx512", 65, 48, 64, false, true, false},
+               {"avx512", 64, 49, 64, false, true, false},
+               {"avx512", 64, 48, 65, false, true, false},
+               {"avx512", 0, 1, 1, false, true, true},
+               {"avx512", 1, 0, 1, false, true, false},
+               {"avx512", 1, 1, 0, false, true, false},
+               {"avx512", 64, 32, 64, true, true, true},
+               {"avx512", 64, 33, 64, true, true, false},
+               {"sse2", 64, 8, 64, false, false, true},
+               {"sse2", 64, 4, 64, false, false, true},
+               {"sse2", 64, 3, 64, false, false, false}};
+  struct arena *a = arena_open();
+  struct teir_cpu_math math = teir_cpu_known(a);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct teir_cpu_blocks b =
+        teir_cpu_blocks(teir_cpu_find(cases[i].machine), DTYPE_F32);
+    struct teir_cpu_size size = {math.number(a, cases[i].m),
+                                 math.number(a, cases[i].n),
+                                 math.number(a, cases[i].k),
+                                 teir_cpu_no_dot(DTYPE_F32),
+                                 cases[i].turned,
+                                 false,
+                                 NULL};
+    void *block = teir_cpu_is_block(&b, &math, &size, cases[i].masks);
+    CHECK((*(const int64_t *)block != 0) == cases[i].block);
+  }
+  for (int i = 0; i < teir_cpu_count(); i++)
+    for (int how = 0; how < 8; how++) {
+      enum dtype sum = how & 1 ? DTYPE_F64 : DTYPE_F32;
+      struct teir_cpu_blocks b = teir_cpu_blocks(teir_cpu_at(i), sum);
+      struct teir_cpu_size size = {math.number(a, TEIR_CPU_BLOCK),
+                                   math.number(a, b.direct_columns),
+                                   math.number(a, TEIR_CPU_BLOCK),
+                                   teir_cpu_no_dot(sum),
+                                   how & 2,
+                                   false,
+                                   how & 4 ? math.number(a, 1) : NULL};
+      CHECK(*(const int64_t *)teir_cpu_is_direct(&b, &math, &size));
+      CHECK(TEIR_CPU_BLOCK * TEIR_CPU_BLOCK * b.direct_columns <
+            TEIR_CPU_THREAD_MACS);
+    }
+  arena_close(a);
+}
+
 /* Vectors that are gathered for dot products with so many rows. */
 static void check_gathers(void) {
   static const struct {
@@ -449,6 +501,7 @@ int main(void) {
   check_thin();
   check_few();
   check_direct();
+  check_block();
   check_gathers();
   check_declined("xky,kn->xny", "x=3,y=5,k=4,n=8"); /* M has two axes */
   check_declined("m,n->mn", "m=3,n=5");
