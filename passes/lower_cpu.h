@@ -414,7 +414,10 @@ struct CpuOperands {
 // faster?
 llvm::Value *cpuIsWork(const llvm::IRBuilder<> &At, const contraction &C,
                        const CpuOperands &X, int64_t LeastMacs);
-// Is the code faster than the loops?
+// Is the code faster than the loops?  Surely: so much that few numbers tell;
+// null: no sizes are known for which it is.
+llvm::Value *cpuSurelyPays(const llvm::IRBuilder<> &At, const contraction &C,
+                           const CpuOperands &X);
 llvm::Value *cpuPays(const llvm::IRBuilder<> &At, const contraction &C,
                      const CpuOperands &X);
 // Sizes are known, and neither may hold.

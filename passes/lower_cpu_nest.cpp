@@ -217,7 +217,7 @@ public:
 
   void emit(const Function &Like) {
     if (N.Priced)
-      require(cpuPays(B, N.C, X));
+      askPrice();
     if (cpuHasMaps(N.C)) {
       B.CreateRet(cpuComputeMapped(A, B, N.C, X, Like, N.Overlaps));
       return;
@@ -232,6 +232,14 @@ public:
   }
 
 private:
+  void askPrice() {
+    auto Ask = [&] { require(cpuPays(B, N.C, X)); };
+    if (Value *Surely = cpuSurelyPays(B, N.C, X))
+      B.when(B.CreateNot(Surely), Ask);
+    else
+      Ask();
+  }
+
   // Else the loops run.
   void require(Value *Holds) {
     B.when(B.CreateNot(Holds), [&] { B.CreateRet(B.getInt32(1)); });

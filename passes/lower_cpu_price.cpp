@@ -63,6 +63,13 @@ public:
            (C.map[IN1] && Rows[IN1] < LEAST_ROWS);
   }
 
+  void *surelyPays() {
+    Arranged By(C);
+    teir_cpu_size Size = sizeOf(By.C, workOf(By.C), {});
+    dtype Types[] = {By.C.type[IN1], By.C.acc};
+    return teir_cpu_surely_pays(&M, &Size, Types);
+  }
+
   void *pays(const CpuPrices &Cpus) {
     void *Is = productPays(Cpus);
     bool IsBatch = cpuHasMaps(C) && hasAxes(C, AXIS_C);
@@ -82,15 +89,8 @@ private:
   void *productPays(const CpuPrices &Cpus) {
     Arranged By(C);
     CpuWork W = workOf(By.C);
-    auto Extent = [&](axis_role R) { return extentOf(By.C, R); };
-    teir_cpu_size Size = {
-        Extent(AXIS_M),
-        Extent(AXIS_N),
-        Extent(AXIS_K),
-        teir_cpu_choose_dot(Cpus.Code, W.In[IN0], W.In[IN1], W.Sum),
-        W.Turned,
-        W.Tail != nullptr,
-        nullptr};
+    teir_cpu_size Size = sizeOf(
+        By.C, W, teir_cpu_choose_dot(Cpus.Code, W.In[IN0], W.In[IN1], W.Sum));
     teir_cpu_ways Ways = {W.Packed, W.Direct, W.Turned,           W.Vector,
                           W.Row,    W.Column, W.Fixed.has_value()};
     dtype Types[] = {W.In[IN1], W.Sum};
@@ -98,8 +98,19 @@ private:
                            C.map[By.Exchanged ? IN1 : IN0] != nullptr};
     teir_cpu_loops Loops = loops(Cpus.Loops->vector_bytes);
     teir_cpu_thin Thin = thin(By.C, W, Size);
-    return teir_cpu_pays(Cpus.Code, &M, &Size, &Thin, Extent(AXIS_C), &Ways,
-                         Types, Summed, &Loops);
+    return teir_cpu_pays(Cpus.Code, &M, &Size, &Thin, extentOf(By.C, AXIS_C),
+                         &Ways, Types, Summed, &Loops);
+  }
+
+  teir_cpu_size sizeOf(const contraction &Of, const CpuWork &W,
+                       const teir_cpu_dot &Dot) {
+    return {extentOf(Of, AXIS_M),
+            extentOf(Of, AXIS_N),
+            extentOf(Of, AXIS_K),
+            Dot,
+            W.Turned,
+            W.Tail != nullptr,
+            nullptr};
   }
 
   void *number(int64_t N) { return M.number(M.context, N); }
@@ -215,6 +226,13 @@ Value *asked(const IRBuilder<> &At, const contraction &C, const CpuOperands &X,
 Value *cpuIsWork(const IRBuilder<> &At, const contraction &C,
                  const CpuOperands &X, int64_t LeastMacs) {
   return asked(At, C, X, [&](Priced &P) { return P.isWork(LeastMacs); });
+}
+
+Value *cpuSurelyPays(const IRBuilder<> &At, const contraction &C,
+                     const CpuOperands &X) {
+  return cpuHasMaps(C)
+             ? nullptr
+             : asked(At, C, X, [&](Priced &P) { return P.surelyPays(); });
 }
 
 Value *cpuPays(const IRBuilder<> &At, const contraction &C,

@@ -314,6 +314,16 @@ static void *price_sums(math *m, const struct code *c, void *rows) {
               times(m, rows, line(m, ROW, ELEMENT, c->s->k)));
 }
 
+void *teir_cpu_surely_pays(math *m, const struct teir_cpu_size *s,
+                           const enum dtype type[2]) {
+  enum { SURE = 16 };
+  struct types t = {type[0], type[1]};
+  if (!is_float(&t) || is_narrow(&t) || s->finishes)
+    return NULL;
+  void *least = apply(m, CPU_LEAST, s->m, apply(m, CPU_LEAST, s->n, s->k));
+  return apply(m, CPU_AT_MOST, number(m, SURE), least);
+}
+
 void *teir_cpu_pays(const struct teir_cpu *cpu, math *m,
                     const struct teir_cpu_size *s,
                     const struct teir_cpu_thin *thin, void *batches,

@@ -291,6 +291,12 @@ void *teir_cpu_pays(const struct teir_cpu *, const struct teir_cpu_math *,
                     const enum dtype type[2], const bool summed[2],
                     const struct teir_cpu_loops *);
 
+/* Is it at sizes for which that holds, whatever else it asks, but for a few
+ * where both are alike?  NULL: there are none of such types. */
+void *teir_cpu_surely_pays(const struct teir_cpu_math *,
+                           const struct teir_cpu_size *,
+                           const enum dtype type[2]);
+
 /* Multiplications of a product for each thread that computes a part of it. */
 enum { TEIR_CPU_THREAD_MACS = 4 << 20 };
 

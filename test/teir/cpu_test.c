@@ -453,6 +453,33 @@ static void check_block(void) {
   arena_close(a);
 }
 
+/* Sizes whose price need not be asked for have one that is low enough. */
+static void check_surely_pays(void) {
+  static const int64_t sizes[] = {15, 16, 64};
+  enum { SIZES = sizeof sizes / sizeof *sizes };
+  struct arena *a = arena_open();
+  struct teir_cpu_math math = teir_cpu_known(a);
+  for (int i = 0; i < SIZES * SIZES * SIZES; i++) {
+    int64_t m = sizes[i % SIZES], n = sizes[i / SIZES % SIZES],
+            k = sizes[i / SIZES / SIZES];
+    struct teir_cpu_size size = {
+        .m = math.number(a, m), .n = math.number(a, n), .k = math.number(a, k)};
+    const enum dtype types[] = {DTYPE_F32, DTYPE_F32};
+    bool surely = *(const int64_t *)teir_cpu_surely_pays(&math, &size, types);
+    CHECK(surely == (m > 15 && n > 15 && k > 15));
+    for (int c = 0; surely && c < teir_cpu_count(); c++)
+      if (teir_cpu_at(c)->kernel != CPU_KERNEL_TILES) {
+        CHECK(pays(teir_cpu_at(c)->name, m, n, k, DTYPE_F32, false));
+        CHECK(pays(teir_cpu_at(c)->name, m, n, k, DTYPE_F64, false));
+      }
+    const enum dtype narrow[] = {DTYPE_I8, DTYPE_I32};
+    CHECK(!teir_cpu_surely_pays(&math, &size, narrow));
+    size.finishes = true;
+    CHECK(!teir_cpu_surely_pays(&math, &size, types));
+  }
+  arena_close(a);
+}
+
 /* Vectors that are gathered for dot products with so many rows. */
 static void check_gathers(void) {
   static const struct {
@@ -502,6 +529,7 @@ int main(void) {
   check_few();
   check_direct();
   check_block();
+  check_surely_pays();
   check_gathers();
   check_declined("xky,kn->xny", "x=3,y=5,k=4,n=8"); /* M has two axes */
   check_declined("m,n->mn", "m=3,n=5");
