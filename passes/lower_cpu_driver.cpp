@@ -5,7 +5,8 @@
 //         for rows in parts (all, or as many as sums are kept of)
 //           for steps in blocks of K          in1 is packed
 //             for rows in blocks of M         rows: offsets; in0 is packed
-//               for panels of columns, for panels of rows: multiply
+//               for panels of columns, for panels of rows (of rows, of
+//               columns where tiles are): multiply
 //           sums that were kept go through the epilogue
 //
 // A role's axes are one loop here: element i of all of them lies at offset[i],
@@ -253,8 +254,8 @@ private:
           C.CreateZExt(C.CreateICmpSGT(P, C.number(0)), C.getInt64Ty());
       Value *Add = KeepsSums ? IsFurther : C.CreateOr(IsFurther, Accumulate);
       rowBlocks(I, Rows, AreNew, [&](Value *At, Value *Some) {
-        multiply(At, Some, Columns, Count, Add,
-                 rowsAsPacked(Some, Count, AreNew));
+        multiply(
+            {At, Some, Columns, Count, Add, rowsAsPacked(Some, Count, AreNew)});
       });
     });
   }
@@ -493,49 +494,71 @@ private:
                 panelBytes(IN1, C.CreateSelect(IsOne, Next, C.number(0)), K));
   }
 
-  void multiply(Value *At, Value *Count, Value *ColumnCount, Value *K,
-                Value *Add, const Panels &Rows0) {
-    Value *AheadBytes = aheadBytes(Count);
-    C.loop(C.number(0), ColumnCount, panelColumns(), [&](Value *J) {
-      Value *Panel1 = C.at(In1, panelBytes(IN1, J, K));
-      Value *Next = nextPanel(J, ColumnCount, K);
-      panels(Count, [&](Value *I, Value *Which) {
-        Value *Panel0 = C.at(Rows0.First, C.times(I, Rows0.Rows));
-        Value *Height = heightOf(Which);
-        Value *Before = C.CreateUDiv(I, panelRows());
-        Value *Asked = C.times(C.times(Before, steps(K)), AheadBytes);
-        auto To = [&](Value *Place, Value *Stride, Value *Add) {
-          bool IsTiled = teir_cpu_is_tiled(Dot.op);
-          block(Which, Height,
-                {steps(K), Panel0, Panel1, Place, Stride, Add,
-                 IsTiled ? Rows0.Row : C.at(Next, Asked),
-                 IsTiled ? Rows0.Step : AheadBytes});
-        };
-        if (KeepsSums) {
-          Value *Row = C.times(C.plus(At, I), BlockN);
-          To(C.at(Sums, C.times(C.plus(Row, J), Bytes)), C.times(BlockN, Bytes),
-             Add);
-          return;
-        }
-        Value *Whole = C.CreateAnd(
-            isAdjacent(),
-            C.CreateAnd(
-                C.CreateICmpSGE(C.getNumber(Columns.Runs, J), panelColumns()),
-                C.CreateICmpSGE(C.getNumber(Rows.Runs, I), Height)));
-        Value *Row =
-            C.at(base(OUT), C.getNumber(offsets(Rows, OUT, I), (int64_t)0));
-        Value *Place =
-            C.at(Row, C.getNumber(offsets(Columns, OUT, J), (int64_t)0));
-        Value *Stride = C.times(panelColumns(), Bytes);
-        To(C.CreateSelect(Whole, Place, Sums),
-           C.CreateSelect(Whole, stride(AXIS_M, OUT), Stride),
-           C.CreateSelect(Whole, Add, C.number(0)));
-        C.when(C.CreateNot(Whole), [&] {
-          store(Sums, Stride, C.least(Height, C.CreateSub(Count, I)),
-                C.least(panelColumns(), C.CreateSub(ColumnCount, J)), I, J,
-                Add);
+  // Rows, the first of which is At of the part, by columns.
+  struct Product {
+    Value *At, *Count, *ColumnCount, *K, *Add;
+    const Panels &Rows0;
+  };
+
+  // All panels of in0 by one of in1 after the other; where tiles are, all of
+  // in1 by one of in0, whose rows lie apart: so it stays in the first cache,
+  // and the result is written along its rows.
+  void multiply(const Product &X) {
+    auto Columns = [&](function_ref<void(Value *)> Body) {
+      C.loop(C.number(0), X.ColumnCount, panelColumns(), Body);
+    };
+    if (teir_cpu_is_tiled(Dot.op)) {
+      panels(X.Count, [&](Value *I, Value *Which) {
+        Columns([&](Value *J) {
+          multiplyPanels(X, I, Which, J, {X.Rows0.Row, X.Rows0.Step});
         });
       });
+      return;
+    }
+    Value *AheadBytes = aheadBytes(X.Count);
+    Columns([&](Value *J) {
+      Value *Next = nextPanel(J, X.ColumnCount, X.K);
+      panels(X.Count, [&](Value *I, Value *Which) {
+        Value *Before = C.CreateUDiv(I, panelRows());
+        Value *Asked = C.times(C.times(Before, steps(X.K)), AheadBytes);
+        multiplyPanels(X, I, Which, J, {C.at(Next, Asked), AheadBytes});
+      });
+    });
+  }
+
+  // Last: what a kernel gets behind all others.
+  void multiplyPanels(const Product &X, Value *I, Value *Which, Value *J,
+                      std::pair<Value *, Value *> Last) {
+    Value *Panel0 = C.at(X.Rows0.First, C.times(I, X.Rows0.Rows));
+    Value *Panel1 = C.at(In1, panelBytes(IN1, J, X.K));
+    Value *Height = heightOf(Which);
+    auto To = [&](Value *Place, Value *Stride, Value *Add) {
+      block(Which, Height,
+            {steps(X.K), Panel0, Panel1, Place, Stride, Add, Last.first,
+             Last.second});
+    };
+    if (KeepsSums) {
+      Value *Row = C.times(C.plus(X.At, I), BlockN);
+      To(C.at(Sums, C.times(C.plus(Row, J), Bytes)), C.times(BlockN, Bytes),
+         X.Add);
+      return;
+    }
+    Value *Whole = C.CreateAnd(
+        isAdjacent(),
+        C.CreateAnd(
+            C.CreateICmpSGE(C.getNumber(Columns.Runs, J), panelColumns()),
+            C.CreateICmpSGE(C.getNumber(Rows.Runs, I), Height)));
+    Value *Row =
+        C.at(base(OUT), C.getNumber(offsets(Rows, OUT, I), (int64_t)0));
+    Value *Place = C.at(Row, C.getNumber(offsets(Columns, OUT, J), (int64_t)0));
+    Value *Stride = C.times(panelColumns(), Bytes);
+    To(C.CreateSelect(Whole, Place, Sums),
+       C.CreateSelect(Whole, stride(AXIS_M, OUT), Stride),
+       C.CreateSelect(Whole, X.Add, C.number(0)));
+    C.when(C.CreateNot(Whole), [&] {
+      store(Sums, Stride, C.least(Height, C.CreateSub(X.Count, I)),
+            C.least(panelColumns(), C.CreateSub(X.ColumnCount, J)), I, J,
+            X.Add);
     });
   }
 };

@@ -295,8 +295,8 @@ static void cut_direct(const struct teir_cpu *c, int bytes,
   assert(b->direct_vectors * (b->direct_height[0] + 1) < c->registers);
 }
 
-/* Tiles of in1's panel come from the first cache, those of in0 from the second.
- * More of in0 was slower: the result's rows lie in as many pages. */
+/* Tiles of in0's panel come from the first cache, those of in1 from the second.
+ */
 static void cut_tile_blocks(const struct teir_cpu *c, int bytes,
                             struct teir_cpu_blocks *b) {
   b->block_k = round_down(c->cache_bytes[0] * 2 / 3 / b->columns / bytes, 32);
@@ -338,11 +338,15 @@ struct teir_cpu_blocks teir_cpu_blocks(const struct teir_cpu *c,
     cut_blocks(c, bytes, &b);
   }
   int64_t rows = b.height[0];
-  b.block_n = round_down(c->cache_bytes[2] / b.block_k / bytes, b.columns);
+  /* Of in1, what the third cache holds; for tiles, which read it once for each
+   * panel of in0, half the second one. */
+  int64_t near = c->cache_bytes[1] / 2;
+  int64_t in1 = c->kernel == CPU_KERNEL_TILES ? near : c->cache_bytes[2];
+  b.block_n = round_down(in1 / b.block_k / bytes, b.columns);
   /* in0 is packed for each block of columns, in1 for each part of the rows. */
   b.sums_n = round_down(b.block_n / 2, b.columns);
   b.sums_m = round_down(c->cache_bytes[2] / b.sums_n / bytes, rows);
-  b.kept_n = round_down(c->cache_bytes[1] / 2 / b.block_k / bytes, b.columns);
+  b.kept_n = round_down(near / b.block_k / bytes, b.columns);
   if (b.kept_n > b.sums_n)
     b.kept_n = b.sums_n;
   if (b.kept_n < b.columns)

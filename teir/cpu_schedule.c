@@ -436,11 +436,18 @@ static void add_panels(struct schedule *s, int t, enum dtype type) {
 
 static int64_t known(const void *number) { return *(const int64_t *)number; }
 
+static void add_panel_step(struct schedule *s, enum axis_role r) {
+  add_loop_step(s, r, r == AXIS_M ? s->blocks.height[0] : s->blocks.columns,
+                ".panel");
+  s->step[s->steps - 1].panels = true;
+}
+
 /* As the driver of lower_cpu_driver.cpp loops. */
 static void plan_packed(struct schedule *s, const struct teir_cpu_math *m,
                         const struct teir_cpu_size *size) {
   struct teir_cpu_most most = teir_cpu_most(&s->blocks, m);
   struct teir_cpu_cut c = teir_cpu_cut_packed(&most, m, size);
+  bool rows_first = teir_cpu_is_tiled(s->dot.op);
   s->kernel = "packed";
   s->columns = s->blocks.columns;
   for (int t = IN0; t <= IN1; t++)
@@ -453,10 +460,8 @@ static void plan_packed(struct schedule *s, const struct teir_cpu_math *m,
   add_step(s, (struct step){.kind = STEP_PACK, .tensor = IN1});
   add_loop_step(s, AXIS_M, known(c.block_m), ".block");
   add_step(s, (struct step){.kind = STEP_PACK, .tensor = IN0});
-  add_loop_step(s, AXIS_N, s->blocks.columns, ".panel");
-  s->step[s->steps - 1].panels = true;
-  add_loop_step(s, AXIS_M, s->blocks.height[0], ".panel");
-  s->step[s->steps - 1].panels = true;
+  add_panel_step(s, rows_first ? AXIS_M : AXIS_N);
+  add_panel_step(s, rows_first ? AXIS_N : AXIS_M);
 }
 
 /* Are in0's steps farther apart than its rows? */

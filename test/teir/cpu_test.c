@@ -185,6 +185,23 @@ static void check_schedule(const struct teir_cpu *c, const char *expression,
   arena_close(a);
 }
 
+/* The loop over panels that is around another one: over m or n. */
+static char outer_panels(const char *machine) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct teir *t =
+      einsum(a, "mk,kn->mn", "m=64,n=200,k=256", DTYPE_I8, DTYPE_I32);
+  struct teir *s = teir_cpu_schedule(a, t, teir_cpu_find(machine), &d);
+  CHECK(s && strcmp(kernel_of(s), "packed") == 0);
+  char outer = 0;
+  for (int i = 0; s && i < s->node_count; i++)
+    for (int j = 0; j < s->node[i].children.count; j++)
+      if (s->node[s->node[i].children.item[j]].kind == TEIR_ITERATION)
+        outer = s->axis[s->node[i].axis].id[0];
+  arena_close(a);
+  return outer;
+}
+
 static void check_schedules(void) {
   for (int i = 0; i < teir_cpu_count(); i++) {
     const struct teir_cpu *c = teir_cpu_at(i);
@@ -200,6 +217,8 @@ static void check_schedules(void) {
     check_schedule(c, "mk,k->m", "m=21,k=33", DTYPE_I32, "dot");
     check_schedule(c, "k,kn->n", "n=5000,k=27", DTYPE_I32, "add");
   }
+  CHECK(outer_panels("amx") == 'm');
+  CHECK(outer_panels("avx512vnni") == 'n');
   check_machine("m=6,n=400,k=97", "amx", "tdpbssd");
   check_machine("m=5,n=800,k=97", "avx512fp16", "vpdpbusd");
   check_machine("m=70,n=70,k=32", "amx", "tdpbssd");
