@@ -69,7 +69,7 @@ public:
     Value *Adjacent = C.CreateAnd(InRuns, IsOne);
     Value *Along = C.CreateICmpEQ(ColumnStride, C.number(FromBytes));
     if (P.Group > 1)
-      groups(Adjacent, Along);
+      groups(InRuns, Adjacent, Along);
     else
       singles(InRuns, Adjacent, Along);
     C.CreateRetVoid();
@@ -159,25 +159,42 @@ private:
     return All;
   }
 
-  void groups(Value *Adjacent, Value *Along) {
-    if (P.Lies == CpuLies::Steps)
+  void groups(Value *InRuns, Value *Adjacent, Value *Along) {
+    if (P.Lies == CpuLies::Steps) {
       groupsAlong(C.getTrue());
-    else
-      C.when(
-          Adjacent,
-          [&] { groupsAdjacent(C.CreateAnd(Columns, C.number(-P.Group))); },
-          [&] {
-            if (P.Lies == CpuLies::Any)
-              groupsAlong(Along);
-            else
-              collectFrom(C.number(0));
-          });
+      return;
+    }
+    Value *None = C.number(0), *Mask = nullptr;
+    if (Masks) {
+      Value *Count = C.least(C.getNumber(RowRuns, None), C.number(Rows));
+      Mask = C.firstLanes((unsigned)Rows, FromBytes, Count);
+      Adjacent = C.CreateOr(Adjacent, C.CreateAnd(InRuns, endsAt(Count)));
+    }
+    if (Masks && P.Lies == CpuLies::Rows) {
+      groupsAdjacent(Mask);
+      return;
+    }
+    C.when(
+        Adjacent, [&] { groupsAdjacent(Mask); },
+        [&] {
+          if (P.Lies == CpuLies::Any)
+            groupsAlong(Along);
+          else
+            collectFrom(None);
+        });
   }
 
-  void groupsAdjacent(Value *Whole) {
+  // Has a panel so many rows, and behind them no run?
+  Value *endsAt(Value *Count) {
+    Value *Next = C.getNumber(RowRuns, C.least(Count, C.number(Rows - 1)));
+    return C.CreateICmpSLE(Next, C.number(0));
+  }
+
+  void groupsAdjacent(Value *Mask) {
+    Value *Whole = C.CreateAnd(Columns, C.number(-P.Group));
     Value *Row = row(C.number(0));
     C.loop(C.number(0), Whole, C.number(P.Group),
-           [&](Value *K) { weave(Row, K); });
+           [&](Value *K) { weave(Row, K, Mask); });
     collectFrom(Whole);
   }
 
@@ -213,13 +230,14 @@ private:
     });
   }
 
-  // A group of each of the rows, which are adjacent in all its columns.
-  void weave(Value *Row, Value *K) {
+  // A group of each of the rows (of those of the mask, behind which are zeros),
+  // which are adjacent in all its columns.
+  void weave(Value *Row, Value *K, Value *Mask) {
     Type *T = FixedVectorType::get(Stored, (unsigned)Rows);
     SmallVector<Value *, 8> Parts;
     for (int I = 0; I < P.Group; I++) {
       Value *Place = C.at(Row, C.getNumber(ColumnOffsets, C.plus(K, I)));
-      Parts.push_back(converted(C.get(T, Place)));
+      Parts.push_back(converted(C.get(T, Place, Mask)));
     }
     if (Bytes == 8) { // zips of registers, which wider elements are not
       C.put(interwoven(Parts), step(K));
