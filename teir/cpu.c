@@ -326,7 +326,7 @@ static void cut_blocks(const struct teir_cpu *c, int bytes,
 
 struct teir_cpu_blocks teir_cpu_blocks(const struct teir_cpu *c,
                                        enum dtype sum) {
-  struct teir_cpu_blocks b = {0};
+  struct teir_cpu_blocks b = {.masks = c->masks && c->vector_bytes == 64};
   int bytes = dtype_bytes(sum);
   assert(bytes == 4 || bytes == 8);
   if (c->kernel == CPU_KERNEL_TILES) {

@@ -137,6 +137,7 @@ struct teir_cpu_blocks {
   /* Kernels ask for lines of their panels, and of the next one of in1, before
    * they are needed. */
   bool asks_ahead;
+  bool masks; /* parts of vectors of elements of any size */
   /* Where sums are kept apart from the result until they are complete. */
   int64_t sums_m, sums_n;
 };
