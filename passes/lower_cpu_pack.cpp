@@ -201,14 +201,17 @@ private:
   void groupsAlong(Value *Along) {
     Value *Zero = C.number(0);
     C.walk(Zero, Columns, [&](Value *K) {
-      Value *Run = longRun(K);
-      Value *Whole = C.CreateSelect(
-          Along, C.CreateAnd(Run, C.number(-Square * P.Group)), Zero);
       int Taken = Square * P.Group;
+      Value *Whole = C.CreateAnd(longRun(K), C.number(-P.Group));
+      Value *Last = C.plus(Whole, -Taken); // where the last square begins
+      Whole = C.CreateSelect(C.CreateAnd(Along, C.CreateICmpSGE(Last, Zero)),
+                             Whole, Zero);
+      Value *Step = C.number(Rows * Bytes);
       transpose(step(K), C.getNumber(ColumnOffsets, K),
-                {C.CreateUDiv(Whole, C.number(Taken)),
-                 C.number(Taken * FromBytes), C.number(Square * Rows * Bytes),
-                 C.number(Rows * Bytes)});
+                {C.divideUp(Whole, C.number(Taken)),
+                 C.number(Taken * FromBytes), C.times(Step, Square), Step,
+                 C.times(Last, FromBytes),
+                 C.times(C.divide(Last, C.number(P.Group)), Step)});
       Value *IsNone = C.CreateICmpEQ(Whole, Zero);
       C.when(IsNone, [&] { collect(K); });
       return C.CreateSelect(IsNone, C.number(P.Group), Whole);
@@ -343,9 +346,11 @@ private:
   }
 
   // So many squares of columns (of groups), so far apart in memory and in the
-  // panel, where a square's columns are Apart.
+  // panel, where a square's columns are Apart.  The last one may begin within
+  // the one before, so far behind the first.
   struct Squares {
     Value *Count, *Read, *Written, *Apart;
+    Value *LastRead = nullptr, *LastWritten = nullptr;
   };
 
   // A store may write more than the rows.  The last vectors come first, so that
@@ -363,22 +368,27 @@ private:
         Row.push_back(C.at(row(Of), Place));
       }
       Value *Start = C.at(Panel, C.times(First, Bytes));
-      C.carry(C.number(0), S.Count, C.number(1), Start,
-              [&](Value *I, ArrayRef<Value *> Now) {
-                Value *Step = Now[0], *Read = C.times(I, S.Read);
-                SmallVector<Value *, 4> Vector;
-                for (int J = 0; J < Square; J++) {
-                  SmallVector<Value *, 8> Parts;
-                  for (int Lane = 0; Lane < Lanes; Lane++)
-                    Parts.push_back(C.get(
-                        Part, C.at(Row[(size_t)(Lane * Square + J)], Read)));
-                  Vector.push_back(grouped(converted(joined(Parts))));
-                }
-                Vector = transposed(C, Vector);
-                for (int J = 0; J < Square; J++)
-                  C.put(Vector[(size_t)J], C.at(Step, C.times(S.Apart, J)));
-                return Code::Values{C.at(Step, S.Written)};
-              });
+      C.carry(
+          C.number(0), S.Count, C.number(1), Start,
+          [&](Value *I, ArrayRef<Value *> Now) {
+            Value *Step = Now[0], *Read = C.times(I, S.Read);
+            if (S.LastRead) {
+              Read = C.least(Read, S.LastRead);
+              Step = C.at(Start, C.least(C.times(I, S.Written), S.LastWritten));
+            }
+            SmallVector<Value *, 4> Vector;
+            for (int J = 0; J < Square; J++) {
+              SmallVector<Value *, 8> Parts;
+              for (int Lane = 0; Lane < Lanes; Lane++)
+                Parts.push_back(
+                    C.get(Part, C.at(Row[(size_t)(Lane * Square + J)], Read)));
+              Vector.push_back(grouped(converted(joined(Parts))));
+            }
+            Vector = transposed(C, Vector);
+            for (int J = 0; J < Square; J++)
+              C.put(Vector[(size_t)J], C.at(Step, C.times(S.Apart, J)));
+            return Code::Values{C.at(Step, S.Written)};
+          });
     });
   }
 };
