@@ -193,9 +193,21 @@ private:
   void groupsAdjacent(Value *Mask) {
     Value *Whole = C.CreateAnd(Columns, C.number(-P.Group));
     Value *Row = row(C.number(0));
+    SmallVector<Value *, 8> Masks((size_t)P.Group, Mask);
     C.loop(C.number(0), Whole, C.number(P.Group),
-           [&](Value *K) { weave(Row, K, Mask); });
-    collectFrom(Whole);
+           [&](Value *K) { weave(Row, K, Masks); });
+    if (!Mask) {
+      collectFrom(Whole);
+      return;
+    }
+    C.when(C.CreateICmpSLT(Whole, Columns), [&] {
+      Value *None = Constant::getNullValue(Mask->getType());
+      for (int I = 0; I < P.Group; I++) {
+        Value *Is = C.CreateICmpSLT(C.plus(Whole, I), Columns);
+        Masks[(size_t)I] = C.CreateSelect(Is, Mask, None);
+      }
+      weave(Row, Whole, Masks);
+    });
   }
 
   void groupsAlong(Value *Along) {
@@ -233,14 +245,16 @@ private:
     });
   }
 
-  // A group of each of the rows (of those of the mask, behind which are zeros),
-  // which are adjacent in all its columns.
-  void weave(Value *Row, Value *K, Value *Mask) {
+  // A group of each of the rows, which are adjacent in all its columns; of a
+  // column, of those of its mask, behind which are zeros.
+  void weave(Value *Row, Value *K, ArrayRef<Value *> Masks) {
+    Value *Last = C.plus(Columns, -1);
     Type *T = FixedVectorType::get(Stored, (unsigned)Rows);
     SmallVector<Value *, 8> Parts;
     for (int I = 0; I < P.Group; I++) {
-      Value *Place = C.at(Row, C.getNumber(ColumnOffsets, C.plus(K, I)));
-      Parts.push_back(converted(C.get(T, Place, Mask)));
+      Value *Column = I ? C.least(C.plus(K, I), Last) : K;
+      Value *Place = C.at(Row, C.getNumber(ColumnOffsets, Column));
+      Parts.push_back(converted(C.get(T, Place, Masks[(size_t)I])));
     }
     if (Bytes == 8) { // zips of registers, which wider elements are not
       C.put(interwoven(Parts), step(K));

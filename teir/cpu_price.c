@@ -181,39 +181,33 @@ static void *is_multiple(math *m, void *x, int64_t of) {
   return apply(m, CPU_EQUAL, times(m, divide_up(m, x, of), number(m, of)), x);
 }
 
-/* An element of a panel: fastest are whole panels and groups, and parts of
- * panels whose columns are masked. */
-enum { SLOW_ELEMENT = 11 * CYCLE / 4 };
-static void *price_element(math *m, const struct code *c, int t) {
+/* Packing a panel of an input, of all K.  Groups are made by vectors, but for
+ * columns that are no whole panel and cannot be masked; along K by squares of
+ * four groups, and what is less than a group by elements. */
+static void *price_panel(math *m, const struct code *c, int t) {
   enum {
+    SLOW = 11 * CYCLE / 4,
     UNEVEN = 2 * CYCLE,
-    SOME = CYCLE / 8,
-    TURNED = CYCLE / 8,
-    WHOLE = CYCLE / 4
+    ALONG = CYCLE / 8,
+    WHOLE = CYCLE / 4,
+    SQUARE = 4
   };
-  if (c->s->dot.group == 1)
-    return number(m, t == IN0 ? 3 * CYCLE / 2 : 13 * CYCLE / 16);
-  bool rows = t == IN1 && !c->s->turned;
-  if (rows && c->b->masks)
-    return number(m, WHOLE);
-  void *whole = rows ? is_multiple(m, c->s->n, c->b->columns)
-                     : is_multiple(m, c->s->k, c->s->dot.group);
-  int64_t fast = t == IN0 ? SOME : rows ? WHOLE : TURNED;
-  int64_t slow = t == IN0 ? UNEVEN : SLOW_ELEMENT;
-  return choose(m, whole, number(m, fast), number(m, slow));
-}
-
-/* In1, of a panel's columns. */
-static void *price_panel(math *m, const struct code *c) {
-  int64_t group = c->s->dot.group, columns = c->b->columns;
-  void *all =
-      times(m, times(m, c->s->k, number(m, columns)), price_element(m, c, IN1));
-  if (group == 1 || c->s->turned || !c->b->masks)
-    return all;
-  /* The last group, if it is a part, is packed element by element. */
-  void *last = number(m, columns * (group - 1) * SLOW_ELEMENT);
-  return plus(m, all,
-              choose(m, is_multiple(m, c->s->k, group), number(m, 0), last));
+  int64_t group = c->s->dot.group;
+  int64_t rows = t == IN0 ? c->b->height[0] : c->b->columns;
+  void *all = times(m, c->s->k, number(m, rows));
+  if (group == 1)
+    return times(m, all, number(m, t == IN0 ? 3 * CYCLE / 2 : 13 * CYCLE / 16));
+  if (t == IN1 && !c->s->turned) {
+    void *fast = number(m, WHOLE);
+    if (!c->b->masks)
+      fast = choose(m, is_multiple(m, c->s->n, rows), fast, number(m, SLOW));
+    return times(m, all, fast);
+  }
+  void *last = number(m, rows * (group - 1) * SLOW);
+  last = choose(m, is_multiple(m, c->s->k, group), number(m, 0), last);
+  return choose(m, at_most(m, c->s->k, SQUARE * group - 1),
+                times(m, all, number(m, t == IN0 ? UNEVEN : SLOW)),
+                plus(m, times(m, all, number(m, ALONG)), last));
 }
 
 /* Of both inputs, filled up to whole ones. */
@@ -223,13 +217,11 @@ static void *price_packed(math *m, const struct code *c) {
   int64_t step = rows * c->b->vectors * CYCLE / 2 / group;
   if (group > 1 && is_float(c->t)) /* of bf16 */
     step = 3 * step / 2;
-  void *in0 = plus(
-      m, number(m, PANEL),
-      times(m, times(m, c->s->k, number(m, rows)), price_element(m, c, IN0)));
+  void *in0 = plus(m, number(m, PANEL), price_panel(m, c, IN0));
   void *panels = divide_up(m, c->s->m, rows);
   void *blocks = times(m, panels, line(m, BLOCK, step, c->s->k));
   void *column = times(m, divide_up(m, c->s->n, c->b->columns),
-                       plus(m, price_panel(m, c), blocks));
+                       plus(m, price_panel(m, c, IN1), blocks));
   return plus(m, number(m, FIXED), plus(m, times(m, panels, in0), column));
 }
 
