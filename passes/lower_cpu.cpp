@@ -121,12 +121,18 @@ bool hasCpu(const Function &F) {
          !F.hasFnAttribute("no-builtins") && !T.isX32();
 }
 
-CpuPrices pricedCpus(const Function &F) {
+const teir_cpu *meantCpu(const Function &F, bool &Others) {
   bool Fixed;
   const teir_cpu *Cpu = cpuOf(F, Fixed);
   assert(Cpu);
-  Cpu = teir_cpu_plain(Cpu);
-  return {Cpu, Fixed ? Cpu : teir_cpu_find("avx2")};
+  Others = !Fixed && mayDetect(*F.getParent());
+  return teir_cpu_plain(Cpu);
+}
+
+CpuPrices pricedCpus(const Function &F) {
+  bool Others;
+  const teir_cpu *Cpu = meantCpu(F, Others);
+  return {Cpu, Others ? teir_cpu_find("avx2") : Cpu};
 }
 
 // ---- the choice at run time ----

@@ -401,6 +401,9 @@ struct CpuPrices {
   const teir_cpu *Loops, *Code;
 };
 CpuPrices pricedCpus(const llvm::Function &F);
+// The row of what a function's nests are computed by; `Others`: or others of
+// the architecture.
+const teir_cpu *meantCpu(const llvm::Function &F, bool &Others);
 
 // What is passed to the code.
 struct CpuOperands {

@@ -35,7 +35,7 @@ bool cpuTakes(const contraction &C, const char **Why) {
   if (C.tail ? !canCompute(C.tail) : C.type[OUT] != C.acc)
     return No("what follows the sum rounds it twice");
   if ((!hasAxes(C, AXIS_M) || !hasAxes(C, AXIS_N)) &&
-      workOf(Arranged(C).C).Vector == CPU_VECTOR_NO)
+      workOf(Arranged(C).C, nullptr).Vector == CPU_VECTOR_NO)
     return No(C.limit_count ? "conditions decide which products of a matrix "
                               "and a vector are summed"
                             : "elements of the matrix are not adjacent");
@@ -74,7 +74,7 @@ Function *cpuDeclare(const Function &Like, StringRef Prefix,
 Function *cpuFunction(const Function &Like, const contraction &C,
                       const int (&Fills)[2], bool Aside) {
   Arranged By(C);
-  CpuWork W = workOf(By.C);
+  CpuWork W = workOf(By.C, &Like);
   for (int T : {IN0, IN1})
     W.Fills[T] = Fills[By.Exchanged ? IN0 + IN1 - T : T];
   W.Aside = Aside;
@@ -202,7 +202,7 @@ CpuSlots cpuFillSlots(IRBuilder<> &B, const contraction &Given,
     Counts.push_back(B.getInt64((S.Axes.size() - First) / S.Record));
   }
   size_t AxesAt = 0;
-  if (!workOf(C).Fixed) {
+  if (!workOf(C, B.GetInsertBlock()->getParent()).Fixed) {
     Slots.push_back(B.getInt64(C.accumulate));
     Slots.push_back(nullptr); // the parts: the code has their addresses
     Slots.append(Counts);

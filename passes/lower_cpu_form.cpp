@@ -154,8 +154,10 @@ class Ways {
 public:
   Ways(const contraction &C, CpuWork &W) : C(C), W(W) {}
 
-  void choose() {
+  void choose(const Function *For) {
     teir_cpu_form F = {};
+    if (For)
+      F.cpu = meantCpu(*For, F.others);
     F.one_axis = true;
     F.sum = W.Sum;
     F.finishes = W.Tail != nullptr;
@@ -224,7 +226,7 @@ private:
 
 } // namespace
 
-CpuWork workOf(const contraction &C) {
+CpuWork workOf(const contraction &C, const Function *For) {
   CpuWork W;
   W.In[0] = C.type[IN0];
   W.In[1] = C.type[IN1];
@@ -245,7 +247,7 @@ CpuWork workOf(const contraction &C) {
   for (int T : {IN0, IN1})
     W.Limits[T] = (unsigned)limitsOf(C, T).size();
   assert(movedOf(C) >= tensorsOf(C) + (unsigned)C.limit_count);
-  Ways(C, W).choose();
+  Ways(C, W).choose(For);
   return W;
 }
 

@@ -48,8 +48,8 @@ public:
   Arranged &operator=(const Arranged &) = delete;
 };
 
-// Of an arranged contraction.
-CpuWork workOf(const contraction &C);
+// Of an arranged contraction, in a function (null: in any).
+CpuWork workOf(const contraction &C, const llvm::Function *For);
 
 } // namespace nputeir
 

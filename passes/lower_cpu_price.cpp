@@ -15,12 +15,13 @@ enum { FEW = 64 };
 class Priced {
   const teir_cpu_math &M;
   const contraction &C; // as the source has it
+  const Function &F;    // that it is in
   std::function<void *(value)> Of;
 
 public:
-  Priced(const teir_cpu_math &M, const contraction &C,
+  Priced(const teir_cpu_math &M, const contraction &C, const Function &F,
          std::function<void *(value)> Of)
-      : M(M), C(C), Of(std::move(Of)) {}
+      : M(M), C(C), F(F), Of(std::move(Of)) {}
 
   // Sizes are, and not so large that nobody asks for the price.
   bool isKnown() const {
@@ -65,13 +66,13 @@ public:
 
   void *surelyPays() {
     Arranged By(C);
-    teir_cpu_size Size = sizeOf(By.C, workOf(By.C), {});
+    teir_cpu_size Size = sizeOf(By.C, workOf(By.C, &F), {});
     dtype Types[] = {By.C.type[IN1], By.C.acc};
     return teir_cpu_surely_pays(&M, &Size, Types);
   }
 
-  void *pays(const CpuPrices &Cpus) {
-    void *Is = productPays(Cpus);
+  void *pays() {
+    void *Is = productPays(pricedCpus(F));
     bool IsBatch = cpuHasMaps(C) && hasAxes(C, AXIS_C);
     for (int T : {IN0, IN1})
       if (C.map[T] || IsBatch)
@@ -88,7 +89,7 @@ private:
 
   void *productPays(const CpuPrices &Cpus) {
     Arranged By(C);
-    CpuWork W = workOf(By.C);
+    CpuWork W = workOf(By.C, &F);
     teir_cpu_size Size = sizeOf(
         By.C, W, teir_cpu_choose_dot(Cpus.Code, W.In[IN0], W.In[IN1], W.Sum));
     teir_cpu_ways Ways = {W.Packed, W.Direct, W.Turned,           W.Vector,
@@ -217,7 +218,8 @@ Value *asked(const IRBuilder<> &At, const contraction &C, const CpuOperands &X,
   Code B(*At.GetInsertBlock());
   B.SetCurrentDebugLocation(At.getCurrentDebugLocation());
   teir_cpu_math Math = cpuMath(B);
-  Priced P(Math, C, [&](value V) -> void * { return X.Number(V); });
+  Priced P(Math, C, *At.GetInsertBlock()->getParent(),
+           [&](value V) -> void * { return X.Number(V); });
   return static_cast<Value *>(Ask(P));
 }
 
@@ -237,14 +239,14 @@ Value *cpuSurelyPays(const IRBuilder<> &At, const contraction &C,
 
 Value *cpuPays(const IRBuilder<> &At, const contraction &C,
                const CpuOperands &X) {
-  CpuPrices Cpus = pricedCpus(*At.GetInsertBlock()->getParent());
-  return asked(At, C, X, [&](Priced &P) { return P.pays(Cpus); });
+  return asked(At, C, X, [&](Priced &P) { return P.pays(); });
 }
 
 bool cpuNeverPays(const Function &F, const contraction &C, int64_t LeastMacs) {
   ArenaScope Scope;
   teir_cpu_math Math = teir_cpu_known(Scope.A);
-  Priced P(Math, C, [&](value V) { return Math.number(Scope.A, V.constant); });
+  Priced P(Math, C, F,
+           [&](value V) { return Math.number(Scope.A, V.constant); });
   if (LeastMacs < 0 && P.hasFewRows())
     return true;
   if (!P.isKnown())
@@ -252,8 +254,7 @@ bool cpuNeverPays(const Function &F, const contraction &C, int64_t LeastMacs) {
   auto Holds = [](void *Condition) {
     return *static_cast<const int64_t *>(Condition) != 0;
   };
-  return !Holds(P.isWork(LeastMacs)) ||
-         (LeastMacs < 0 && !Holds(P.pays(pricedCpus(F))));
+  return !Holds(P.isWork(LeastMacs)) || (LeastMacs < 0 && !Holds(P.pays()));
 }
 
 } // namespace nputeir

@@ -4,6 +4,7 @@
 #include "teir_cpu.h"
 
 #include <assert.h>
+#include <string.h>
 
 /* ---- numbers that are known ---- */
 
@@ -319,8 +320,13 @@ void *teir_cpu_gathers(math *m, void *vectors, void *rows, int bytes,
                apply(m, CPU_AT_MOST, least, rows));
 }
 
-static bool is_known_direct(const struct teir_cpu_form *f, bool turned,
-                            const struct teir_cpu *c) {
+/* Of known sizes, for one processor. */
+struct known_ways {
+  bool direct, straight;
+};
+
+static struct known_ways choose_known(const struct teir_cpu_form *f,
+                                      bool turned, const struct teir_cpu *c) {
   struct arena *a = arena_open();
   struct teir_cpu_math m = teir_cpu_known(a);
   struct teir_cpu_blocks b = teir_cpu_blocks(c, f->sum);
@@ -333,9 +339,20 @@ static bool is_known_direct(const struct teir_cpu_form *f, bool turned,
       turned,
       f->finishes,
       lies_across ? number(&m, 1) : NULL};
-  bool is = *(const int64_t *)teir_cpu_is_direct(&b, &m, &s);
+  struct known_ways w;
+  w.direct = *(const int64_t *)teir_cpu_is_direct(&b, &m, &s);
+  w.straight = w.direct || *(const int64_t *)teir_cpu_is_straight(
+                               &b, &m, &s, f->type[IN1], f->sum);
   arena_close(a);
-  return is;
+  return w;
+}
+
+/* Of those with tiles the row above: smaller products are left to it. */
+static bool is_meant(const struct teir_cpu_form *f, const struct teir_cpu *c) {
+  if (c->kernel == CPU_KERNEL_TILES)
+    return false;
+  return !f->cpu || (f->others ? strcmp(c->arch, f->cpu->arch) == 0
+                               : c == teir_cpu_plain(f->cpu));
 }
 
 struct teir_cpu_ways teir_cpu_choose_ways(const struct teir_cpu_form *f) {
@@ -356,15 +373,17 @@ struct teir_cpu_ways teir_cpu_choose_ways(const struct teir_cpu_form *f) {
   if (!m || !n || !k)
     return w;
   w.packed = w.direct = false;
+  w.straight = !f->finishes && m <= MOST_STRAIGHT && n <= MOST_STRAIGHT &&
+               k <= MOST_STRAIGHT;
   for (int i = 0; i < teir_cpu_count(); i++) {
-    if (teir_cpu_at(i)->kernel == CPU_KERNEL_TILES)
-      continue; /* smaller products are left to the row above */
-    bool direct = is_known_direct(f, w.turned, teir_cpu_at(i));
-    w.direct |= direct;
-    w.packed |= !direct;
+    if (!is_meant(f, teir_cpu_at(i)))
+      continue;
+    struct known_ways x = choose_known(f, w.turned, teir_cpu_at(i));
+    w.direct |= x.direct;
+    w.packed |= !x.direct;
+    w.straight &= x.straight;
   }
   w.turned &= w.direct;
-  w.straight = w.direct && !f->finishes && m <= MOST_STRAIGHT &&
-               n <= MOST_STRAIGHT && k <= MOST_STRAIGHT;
+  w.straight &= w.direct;
   return w;
 }

@@ -260,6 +260,16 @@ static void *price_straight(math *m, const struct code *c) {
   return times(m, vectors(m, c), column);
 }
 
+void *teir_cpu_is_straight(const struct teir_cpu_blocks *b, math *m,
+                           const struct teir_cpu_size *s, enum dtype in1,
+                           enum dtype sum) {
+  struct types t = {in1, sum};
+  struct code c = {b, s, &t, b->masks};
+  return s->dot.group == 1 ? apply(m, CPU_EQUAL, number(m, 0), number(m, 0))
+                           : apply(m, CPU_AT_MOST, price_straight(m, &c),
+                                   price_packed(m, &c));
+}
+
 static void *price_vector(math *m, const struct code *c,
                           enum teir_cpu_vector v) {
   bool dot = v == CPU_VECTOR_DOT; /* some columns, or steps, at once */

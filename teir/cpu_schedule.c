@@ -532,7 +532,7 @@ static bool is_dense(const struct schedule *s, enum axis_role r, int t) {
 
 static bool plan(struct schedule *s, struct diag *d) {
   const struct teir_problem *q = &s->roles.problem;
-  struct teir_cpu_form f = {.sum = q->acc, .one_axis = true};
+  struct teir_cpu_form f = {.sum = q->acc, .one_axis = true, .cpu = s->cpu};
   for (int t = 0; t < TENSORS; t++)
     f.type[t] = q->type[s->tensor[t]];
   for (enum axis_role r = AXIS_C; r < AXIS_ROLES; r++) {

@@ -195,6 +195,12 @@ void *teir_cpu_is_direct(const struct teir_cpu_blocks *,
 void *teir_cpu_is_small_for_groups(const struct teir_cpu_blocks *,
                                    const struct teir_cpu_math *,
                                    const struct teir_cpu_size *);
+/* Of known sizes: is code without loops faster than to pack it in groups, if it
+ * could be?  in1, sum: the elements as they lie, and their sums. */
+void *teir_cpu_is_straight(const struct teir_cpu_blocks *,
+                           const struct teir_cpu_math *,
+                           const struct teir_cpu_size *, enum dtype in1,
+                           enum dtype sum);
 /* Is it faster by the row above than by tiles? */
 void *teir_cpu_is_small_for_tiles(const struct teir_cpu_math *,
                                   const struct teir_cpu_size *);
@@ -239,6 +245,10 @@ struct teir_cpu_form {
   bool dense[AXIS_ROLES][TENSORS];
   bool finishes;
   bool limited; /* packing leaves out elements */
+  /* The row that computes it, or, if `others`, one of its architecture; NULL:
+   * any row. */
+  const struct teir_cpu *cpu;
+  bool others;
 };
 /* A matrix, in1, and a vector: in1 is adjacent along K, or along N. */
 enum teir_cpu_vector { CPU_VECTOR_NO, CPU_VECTOR_DOT, CPU_VECTOR_ADD };

@@ -223,7 +223,13 @@ static void check_schedules(void) {
   check_machine("m=5,n=800,k=97", "avx512fp16", "vpdpbusd");
   check_machine("m=70,n=70,k=32", "amx", "tdpbssd");
   check_machine("m=70,n=70,k=31", "avx512fp16", "vpdpbusd");
-  check_machine("m=48,n=48,k=47", "avx512fp16", NULL);
+  check_machine("m=48,n=48,k=47", "avx512fp16", "vpdpbusd");
+  /* Parts of panels of bytes are packed by vectors where these are masked. */
+  const struct teir_cpu *vnni = teir_cpu_find("avx512vnni");
+  check_schedule(vnni, "mk,kn->mn", "m=34,n=34,k=34", DTYPE_I8, "packed");
+  /* Known sizes that no processor packs in groups are straight code. */
+  check_schedule(vnni, "mk,kn->mn", "m=16,n=16,k=16", DTYPE_I8, "straight");
+  check_schedule(vnni, "mk,kn->mn", "m=34,n=34,k=34", DTYPE_I32, "straight");
   /* What would be converted at each use is packed, if there is enough of it. */
   const struct teir_cpu *vsx = teir_cpu_find("vsx");
   check_schedule(vsx, "mk,kn->mn", "m=63,n=65,k=64", DTYPE_I8, "direct");
@@ -472,6 +478,36 @@ static void check_block(void) {
   arena_close(a);
 }
 
+/* Bytes of known sizes, for one row or for all of its architecture: code
+ * without loops, unless one that is meant packs them in groups. */
+static void check_known_ways(void) {
+  static const struct {
+    const char *machine;
+    bool others;
+    int64_t size;
+    bool straight, packed;
+  } cases[] = {
+      {"sse2", false, 34, false, true}, {"sse2", true, 34, false, true},
+      {"sse2", true, 12, true, false},  {"avx512vnni", false, 34, false, true},
+      {"amx", false, 34, false, true},  {"neon", false, 34, true, false},
+      {NULL, false, 34, false, true}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    int64_t s = cases[i].size;
+    const char *machine = cases[i].machine;
+    struct teir_cpu_form f = {.type = {DTYPE_I8, DTYPE_I8, DTYPE_I32},
+                              .sum = DTYPE_I32,
+                              .one_axis = true,
+                              .extent = {1, s, s, s},
+                              .cpu = machine ? teir_cpu_find(machine) : NULL,
+                              .others = cases[i].others};
+    f.dense[AXIS_K][IN0] = f.dense[AXIS_N][IN1] = true;
+    f.dense[AXIS_N][OUT] = true;
+    struct teir_cpu_ways w = teir_cpu_choose_ways(&f);
+    CHECK(w.straight == cases[i].straight);
+    CHECK(w.packed == cases[i].packed);
+  }
+}
+
 /* Sizes whose price need not be asked for have one that is low enough. */
 static void check_surely_pays(void) {
   static const int64_t sizes[] = {15, 16, 64};
@@ -548,6 +584,7 @@ int main(void) {
   check_few();
   check_direct();
   check_block();
+  check_known_ways();
   check_surely_pays();
   check_gathers();
   check_declined("xky,kn->xny", "x=3,y=5,k=4,n=8"); /* M has two axes */
