@@ -254,7 +254,10 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &FAM) {
     Asked.require |= Everywhere;
     Own->number(C.function());
     bool OnCpu = options_on_cpu(&Asked), LeavesCpu = false;
-    TakenBy First = OnCpu ? TakenBy::Matrix : TakenBy::Call;
+    bool Calls =
+        !OnCpu && mayBeCalled(Asked, C.function(),
+                              Own->FAM.getResult<LoopAnalysis>(C.function()));
+    TakenBy First = Calls ? TakenBy::Call : TakenBy::Matrix;
     Changed =
         takeProducts(C, Asked, First, F.getName(), Found, Scope.A, LeavesCpu);
     auto TakeLeft = [&](TakenBy By) {
@@ -268,7 +271,7 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &FAM) {
       }
     };
     if (!D->Print && (OnCpu || wantsCpuCode(Asked, F))) {
-      if (!OnCpu && any_of(Found, IsLeft) && (Changed || LeavesCpu))
+      if (Calls && any_of(Found, IsLeft) && (Changed || LeavesCpu))
         TakeLeft(TakenBy::Matrix);
       auto Has = [&](rule R) {
         return any_of(Found, [R](const Finding &N) { return N.V.rule == R; });

@@ -15,6 +15,20 @@ bool wantsCpuCode(const options &O, const Function &F) {
   return options_cpu_beside(&O, F.hasOptSize()) && hasCpu(F);
 }
 
+bool mayBeCalled(const options &O, const Function &F, const LoopInfo &LI) {
+  auto IsWide = [](const Type *T) {
+    return T->isFloatTy() || T->isDoubleTy() || T->isPointerTy();
+  };
+  return options_wide_floats(&O) || any_of(F, [&](const BasicBlock &B) {
+           return any_of(B, [&](const Instruction &I) {
+             return isa<CallBase>(I)
+                        ? saysProduct(I) || I.getType()->isVectorTy()
+                        : isa<LoadInst>(I) && LI.getLoopFor(&B) &&
+                              !IsWide(I.getType());
+           });
+         });
+}
+
 static std::string take(struct text &T) {
   std::string S = text_string(&T);
   text_free(&T);

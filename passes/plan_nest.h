@@ -10,6 +10,10 @@ namespace nputeir {
 // Code for the processor is wanted beside a call, and there is some.
 bool wantsCpuCode(const options &O, const llvm::Function &F);
 
+// A call may do some product in F, by what is loaded in its loops.
+bool mayBeCalled(const options &O, const llvm::Function &F,
+                 const llvm::LoopInfo &LI);
+
 inline bool isPlanned(const Plan &P) { return P.Npu || P.Cpu; }
 
 class NestPlanner {

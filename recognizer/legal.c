@@ -119,7 +119,7 @@ static bool legal_floats(struct contraction *c, enum dtype sum,
                          const struct options *o, struct verdict *v) {
   bool bf16 = c->type[IN0] == DTYPE_BF16 && c->type[IN1] == DTYPE_BF16 &&
               !c->map[IN0] && !c->map[IN1];
-  if (!bf16 && !options_any_type(o) && o->f32 == F32_KEEP)
+  if (!bf16 && !options_wide_floats(o))
     return verdict_decline(v, RULE_FLOAT_INPUT, c->at,
                            "%s are multiplied by %s, which the NPU does not do",
                            dtype_name(factor_type(c, IN0)),

@@ -32,6 +32,10 @@ bool options_any_type(const struct options *o) {
   return options_on_host(o) || options_on_cpu(o);
 }
 
+bool options_wide_floats(const struct options *o) {
+  return options_any_type(o) || o->f32 != F32_KEEP;
+}
+
 bool options_for_tests(const struct options *o) {
   return options_on_host(o) || (o->device && strcmp(o->device, "sim") == 0);
 }

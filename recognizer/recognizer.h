@@ -264,6 +264,8 @@ struct options {
 struct options options_default(void);
 /* Nothing but code for the processor is wanted. */
 bool options_on_cpu(const struct options *);
+/* Floats wider than 16 bits are multiplied as such, or may be rounded. */
+bool options_wide_floats(const struct options *);
 /* Code for the processor is wanted beside the call.  Where nothing is said it
  * is, but not where code shall be small, where a simulator or the host is to
  * do the work of tests, or where every nest must reach the device. */
