@@ -28,7 +28,6 @@
 #include "distribute.h"
 #include "checks.h"
 #include "ir_sums.h"
-#include "nest_parts.h"
 #include "sum_loops.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
@@ -323,21 +322,12 @@ private:
            areApart(true, Rest) && (MayBeFirst.Product || MayBeFirst.Rest);
   }
 
-  // On one side of which L is a part of a nest that was split.
-  BranchInst *branchAround(const SplitBranches &Branches) const {
-    for (Value *Known : Branches)
-      if (auto *Branch = cast_or_null<BranchInst>(Known))
-        if (Facts.DT.dominates(Branch->getSuccessor(0), L.getHeader()) &&
-            Places.canBeAskedAt(*Branch->getParent()))
-          return Branch;
-    return nullptr;
-  }
-
   void split(SplitBranches &Branches, NestParts &To) {
     BasicBlock *Front = L.getLoopPreheader();
     Instruction *End = Front->getTerminator();
     DebugLoc DL = L.getStartLoc() ? L.getStartLoc() : End->getDebugLoc();
-    BranchInst *Branch = Places.asks() ? branchAround(Branches) : nullptr;
+    BranchInst *Branch =
+        Places.asks() ? Places.branchToAskAt(Branches, Facts.DT) : nullptr;
     Checks Asked(Facts.SE, Branch ? Branch : End);
     Asked.B.SetCurrentDebugLocation(DL);
     Value *Apart = Places.hold(Asked);
@@ -347,6 +337,7 @@ private:
     BasicBlock *Old = nullptr;
     if (Places.asks() && !Branch)
       Old = copyLoop(L, nullptr, OfKept);
+    Places.markHeld();
     BasicBlock *Then = detach(L);
     BasicBlock *Begin = copyLoop(L, Then, OfFirst);
     IRBuilder<> B(Front);

@@ -3,10 +3,7 @@
 #ifndef NPUTEIR_DISTRIBUTE_H
 #define NPUTEIR_DISTRIBUTE_H
 
-#include "passes.h"
-
-#include "llvm/Analysis/PostDominators.h"
-#include "llvm/IR/ValueHandle.h"
+#include "nest_parts.h"
 
 namespace nputeir {
 
@@ -25,8 +22,6 @@ struct NestParts {
   llvm::BasicBlock *Product = nullptr;
   llvm::BasicBlock *Rest = nullptr; // the other code, or more products
 };
-// Branches to nests that were split, or else to the nests as they were.
-using SplitBranches = llvm::SmallVector<llvm::WeakVH, 4>;
 // Splits L when the stores of one product leave what the other code accesses
 // alone, and it leaves what they are computed from.  Analyses are stale then.
 // Vectors: the product may be one of a matrix and a vector.  What must be asked

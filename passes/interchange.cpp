@@ -372,6 +372,14 @@ private:
     }
   }
 
+  BasicBlock *copyWhole() {
+    ValueToValueMapTy Map;
+    BasicBlock *Whole = copyLoop(L, nullptr, Map);
+    for (const Loop *X : Loops)
+      markUntold(*cast<BasicBlock>(Map[X->getHeader()])->getTerminator());
+    return Whole;
+  }
+
   // X does iteration Round alone and is no loop any more.
   void straighten(Loop &X, Value *Round) {
     BasicBlock *Head = X.getHeader(), *End = X.getLoopLatch();
@@ -390,22 +398,27 @@ private:
 
 public:
   // The first block of the nest that is done in each round.
-  BasicBlock *run() {
+  BasicBlock *run(const SplitBranches &Branches = {}) {
     BasicBlock *Front = L.getLoopPreheader(), *Exit = L.getExitBlock();
     Instruction *End = Front->getTerminator();
     DL = L.getStartLoc() ? L.getStartLoc() : End->getDebugLoc();
-    Checks C(SE, End);
+    bool Asks = Places.asks() || !Pairs.empty();
+    BranchInst *Branch =
+        Pairs.empty() && Asks ? Places.branchToAskAt(Branches, DT) : nullptr;
+    Checks C(SE, Branch ? Branch : End);
     C.B.SetCurrentDebugLocation(DL);
     Value *Good = mayBeInterchanged(C);
+    Checks In(SE, End);
+    In.B.SetCurrentDebugLocation(DL);
+    if (Branch)
+      Branch->setCondition(C.B.CreateAnd(Branch->getCondition(), Good));
     SmallVector<Value *, SerialMax> Times;
     for (Loop *X : Serial) {
       findSteps(*X, End);
-      Times.push_back(C.frozen(iterations(*X), I64));
+      Times.push_back(In.frozen(iterations(*X), I64));
     }
-    ValueToValueMapTy OfWhole;
-    BasicBlock *Whole = copyLoop(L, nullptr, OfWhole);
-    for (const Loop *X : Loops)
-      markUntold(*cast<BasicBlock>(OfWhole[X->getHeader()])->getTerminator());
+    BasicBlock *Whole = Asks && !Branch ? copyWhole() : nullptr;
+    Places.markHeld();
     BasicBlock *Begin = detach(L);
     BasicBlock *Enter = create("nputeir.rounds"),
                *Done = create("nputeir.done");
@@ -426,7 +439,10 @@ public:
       straighten(*Serial[I], Round[I]);
     IRBuilder<> B(Front);
     B.SetCurrentDebugLocation(DL);
-    markRepeating(*B.CreateCondBr(Good, Enter, Whole));
+    if (Whole)
+      markRepeating(*B.CreateCondBr(Good, Enter, Whole));
+    else
+      B.CreateBr(Enter);
     return First;
   }
 };
@@ -445,9 +461,10 @@ bool interchange(Loop &L, LoopFacts &Facts) {
   return Is;
 }
 
-BasicBlock *takeBatchesOut(Loop &L, LoopFacts &Facts) {
+BasicBlock *takeBatchesOut(Loop &L, LoopFacts &Facts,
+                           const SplitBranches &Branches) {
   Interchange X(L, Facts);
-  return X.hasBatches() ? X.run() : nullptr;
+  return X.hasBatches() ? X.run(Branches) : nullptr;
 }
 
 // Into this loop, in front of which it leads; null: no branch of ours does.

@@ -14,8 +14,9 @@ bool addsScattered(llvm::Loop &L, LoopFacts &Facts);
 bool interchange(llvm::Loop &L, LoopFacts &Facts);
 // The same of loops between the rows and columns of a triangle that move all
 // that is multiplied, and of such ones around.  The first block of the triangle
-// in them; null: there are none.
-llvm::BasicBlock *takeBatchesOut(llvm::Loop &L, LoopFacts &Facts);
+// in them; null: there are none.  Branches: as of distribute(), with no copy.
+llvm::BasicBlock *takeBatchesOut(llvm::Loop &L, LoopFacts &Facts,
+                                 const SplitBranches &Branches);
 // If L, which was rewritten, is in such loops: where nothing is done in the
 // first round, the copy of all of them runs instead.  Said: as of rewriteNest.
 // Loops and dominators are kept up to date.

@@ -13,6 +13,7 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Metadata.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Cloning.h"
@@ -124,8 +125,19 @@ bool Overlaps::canBeAskedAt(const BasicBlock &B) const {
          });
 }
 
+BranchInst *Overlaps::branchToAskAt(const SplitBranches &Branches,
+                                    const DominatorTree &DT) const {
+  for (Value *Known : Branches)
+    if (auto *Branch = cast_or_null<BranchInst>(Known))
+      if (DT.dominates(Branch->getSuccessor(0), Outer.getHeader()) &&
+          canBeAskedAt(*Branch->getParent()))
+        return Branch;
+  return nullptr;
+}
+
 void Overlaps::forget() {
   Asked.clear();
+  Pairs.clear();
   Periodic.clear();
   Own.clear();
 }
@@ -249,9 +261,49 @@ bool Overlaps::lieApart(const Apart &X) {
   return To + First[1] >= End[0] || To + End[1] <= First[0];
 }
 
+// ---- what was asked is noted on accesses ----
+
+// In marks of our own: what holds behind the branch of a nest need not hold
+// from one time to the next that the nest is run, which other passes may look
+// at.
+static const char *const WrittenMark = "nputeir.written";
+static const char *const ReadMark = "nputeir.read";
+
+static void addMark(Instruction &I, const char *Mark, MDNode *Question) {
+  MDNode *List = MDNode::get(I.getContext(), {Question});
+  I.setMetadata(Mark, MDNode::concatenate(I.getMetadata(Mark), List));
+}
+
+void Overlaps::markHeld() const {
+  SmallVector<MDNode *, 16> Questions(Asked.size());
+  for (const AskedPair &P : Pairs) {
+    MDNode *&Question = Questions[P.At];
+    if (!Question)
+      Question = MDNode::getDistinct(SE.getContext(), {});
+    addMark(*P.Written, WrittenMark, Question);
+    addMark(*P.Read, ReadMark, Question);
+  }
+}
+
+void forgetHeld(Function &F) {
+  for (BasicBlock &B : F)
+    for (Instruction &I : B)
+      for (const char *Mark : {WrittenMark, ReadMark})
+        if (I.hasMetadata(Mark))
+          I.setMetadata(Mark, nullptr);
+}
+
+static bool isHeldApart(const Instruction &X, const Instruction &Y) {
+  const MDNode *Written = X.getMetadata(WrittenMark);
+  const MDNode *Read = Y.getMetadata(ReadMark);
+  return Written && Read && any_of(Read->operands(), [&](const MDOperand &Q) {
+           return is_contained(Written->operands(), Q);
+         });
+}
+
 bool Overlaps::areApart(Instruction &W, const Instruction &X,
                         const Apart::Reach *Written) {
-  if (!mayChange(W, X, Outer, SE, AA))
+  if (isHeldApart(W, X) || isHeldApart(X, W) || !mayChange(W, X, Outer, SE, AA))
     return true;
   Apart A;
   if (!isa<StoreInst>(W))
@@ -267,12 +319,21 @@ bool Overlaps::areApart(Instruction &W, const Instruction &X,
     return false;
   if (IsOneBase)
     return lieApart(A);
-  bool Known = any_of(Asked, [&](const Apart &B) {
-    return (isSame(A.Written, B.Written) && isSame(A.Read, B.Read)) ||
+  auto IsSame = [&](const Apart &B) {
+    return isSame(A.Written, B.Written) && isSame(A.Read, B.Read);
+  };
+  auto Known = find_if(Asked, [&](const Apart &B) {
+    return IsSame(B) ||
            (isSame(A.Written, B.Read) && isSame(A.Read, B.Written));
   });
-  if (!Known)
+  auto At = (size_t)(Known - Asked.begin());
+  if (Known == Asked.end())
     Asked.push_back(A);
+  auto *Other = const_cast<Instruction *>(&X);
+  if (!Written && IsSame(Asked[At]))
+    Pairs.push_back({&W, Other, At});
+  else if (!Written)
+    Pairs.push_back({Other, &W, At});
   return Asked.size() <= AskedMax;
 }
 

@@ -7,9 +7,13 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Analysis/PostDominators.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/ValueHandle.h"
 #include "llvm/Transforms/Utils/ValueMapper.h"
 
 namespace nputeir {
+
+// Branches to nests that were split, or else to the nests as they were.
+using SplitBranches = llvm::SmallVector<llvm::WeakVH, 4>;
 
 // Whether accesses of a nest touch the same memory in any of its iterations,
 // which may be left to be asked in front of it.
@@ -27,6 +31,11 @@ class Overlaps {
   std::vector<NoWrap> Bounded;
   std::vector<Beside> Periodic;
   std::vector<OwnPlaces> Own;
+  struct AskedPair {
+    llvm::Instruction *Written, *Read; // which reach what was asked says
+    size_t At;                         // in Asked
+  };
+  std::vector<AskedPair> Pairs;
 
 public:
   std::vector<Apart> Asked;
@@ -65,6 +74,12 @@ public:
   llvm::Value *hold(Checks &C) const;
   // It can be asked at the end of B.
   bool canBeAskedAt(const llvm::BasicBlock &B) const;
+  // The branch that leads on one side to a part of a nest that was split, of
+  // which Outer is one, if all can be asked there; null: there is none.
+  llvm::BranchInst *branchToAskAt(const SplitBranches &Branches,
+                                  const llvm::DominatorTree &DT) const;
+  // Outer runs only where all holds: of its accesses, nobody asks again.
+  void markHeld() const;
   // What was asked about places is forgotten.
   void forget();
   // The bytes that I, a load or store, touches in all iterations.  Loops: of
@@ -80,6 +95,9 @@ private:
   const llvm::SCEV *mostIterations(const llvm::Loop &L,
                                    const llvm::Instruction *Of);
 };
+
+// What markHeld() has noted is true while no other code is around F's.
+void forgetHeld(llvm::Function &F);
 
 // A number that may have been extended, or is never below zero: without that.
 const llvm::SCEV *bare(const llvm::SCEV *S);

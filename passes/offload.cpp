@@ -285,6 +285,7 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &FAM) {
     Changed |= replaceCopied(C, F, Asked, Found, Scope.A);
     if (Changed) {
       removeBarriers(C.function());
+      forgetHeld(C.function());
       C.replace();
       dropMemoryPromises(F);
       if (D->IsAlone)

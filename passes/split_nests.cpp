@@ -234,7 +234,7 @@ private:
   }
 
   bool takeOutOf(Loop &L, LoopFacts &Facts) {
-    BasicBlock *First = takeBatchesOut(L, Facts);
+    BasicBlock *First = takeBatchesOut(L, Facts, Branches);
     if (First)
       Parts.push_back(First);
     return First;

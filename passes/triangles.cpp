@@ -421,6 +421,8 @@ private:
     bool IsLast = !Squares || Mirror.Store;
     ValueToValueMapTy OfKept, OfRectangles, OfDiagonal;
     BasicBlock *Old = IsLast ? copyLoop(L, nullptr, OfKept) : nullptr;
+    if (Old) // else L is what runs where it does not hold
+      Places.markHeld();
     BasicBlock *Last = detach(L);
     Kept = IsLast ? cast<BasicBlock>(OfKept[L.getHeader()]) : L.getHeader();
     BasicBlock *Blocks = create("nputeir.blocks"),
