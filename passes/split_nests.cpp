@@ -248,7 +248,7 @@ private:
       if (mayBeTried(L, {}) &&
           (distributeNest(L, Facts, Kept) ||
            splitTriangle(L, Facts, WantsSquares, Kept) ||
-           splitTriangleSum(L, Facts) || takeOutOf(L, Facts)))
+           splitTriangleSum(L, Facts, Branches) || takeOutOf(L, Facts)))
         return true;
     }
     return false;

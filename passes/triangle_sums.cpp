@@ -37,6 +37,7 @@
 #include "sum_loops.h"
 #include "uneven.h"
 
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Local.h"
 
 using namespace llvm;
@@ -348,8 +349,8 @@ private:
   // ---- the parts ----
 
   // That all holds, in front of L.
-  Value *mayBeSplit(Checks &C) {
-    Value *Good = countRows(C);
+  Value *mayBeSplit(Checks &C, bool AtAll) {
+    Value *Good = countRows(C, AtAll);
     Value *Most =
         InPlace || ReadsOld ? C.B.CreateAdd(N.First, C.B.getInt64(1)) : N.Rows;
     if (IsScattered)
@@ -385,6 +386,23 @@ private:
     return C.B.CreateAnd(
         C.B.CreateICmpEQ(N.Rows, Rows),
         C.B.CreateICmpULE(Old.Columns, C.B.getInt64(INT32_MAX)));
+  }
+
+  // The branch to what L is a part of, if all can be asked there; null: L is
+  // kept beside its parts.
+  BranchInst *branchToAskAt(const SplitBranches &Branches) {
+    BranchInst *Branch = ReadsOld ? nullptr : branchToCountAt(Branches);
+    auto Can = [&](const SCEV *S) { return canBeAt(S, *Branch->getParent()); };
+    return Branch && Can(Own.Row) && Can(Own.Column) && all_of(Widths, Can)
+               ? Branch
+               : nullptr;
+  }
+
+  // Nothing leads to them.
+  void dropLoops(const Blocks &X) {
+    SmallVector<BasicBlock *, 32> Unreached(L.blocks());
+    Unreached.push_back(X.Kept);
+    DeleteDeadBlocks(Unreached);
   }
 
   // Where the sum is stored, in front of K.
@@ -477,13 +495,16 @@ private:
   }
 
 public:
-  void split() {
+  void split(const SplitBranches &Branches) {
     startSplit(*K);
-    Checks C(SE, L.getLoopPreheader()->getTerminator());
-    Value *Good = mayBeSplit(C);
+    BranchInst *Branch = branchToAskAt(Branches);
+    Checks C(SE, Branch ? Branch : L.getLoopPreheader()->getTerminator());
+    Value *Good = mayBeSplit(C, Branch);
+    if (Branch)
+      Branch->setCondition(C.B.CreateAnd(Branch->getCondition(), Good));
     Value *Address = Sum ? addressInFront() : nullptr;
     Blocks X;
-    makeBlocks(Good, FromStart, X);
+    makeBlocks(Branch ? nullptr : Good, FromStart, X);
     enterBlocks(copyOld(X), X);
     formTerms(X.Rectangle, X.OfRectangle, X.Begin, true);
     formTerms(X.Others, X.OfOthers, X.Begin, false);
@@ -493,6 +514,8 @@ public:
       handOver(Address, First, Second);
     dropStores(After, First);
     dropStores(Before, Second);
+    if (Branch)
+      dropLoops(X);
   }
 };
 
@@ -502,11 +525,12 @@ bool isTriangleSum(Loop &L, LoopFacts &Facts) {
   return TriangleSum(L, Facts).isOne();
 }
 
-bool splitTriangleSum(Loop &L, LoopFacts &Facts) {
+bool splitTriangleSum(Loop &L, LoopFacts &Facts,
+                      const SplitBranches &Branches) {
   TriangleSum T(L, Facts);
   bool Is = T.isOne();
   if (Is)
-    T.split();
+    T.split(Branches);
   return Is;
 }
 

@@ -11,7 +11,9 @@ namespace nputeir {
 bool isTriangleSum(llvm::Loop &L, LoopFacts &Facts);
 // Splits L, over rows, when the one loop in it that is longer or shorter by one
 // with each row adds to elements of that row.  Analyses are stale then.
-bool splitTriangleSum(llvm::Loop &L, LoopFacts &Facts);
+// Branches: as of distribute(), with no copy.
+bool splitTriangleSum(llvm::Loop &L, LoopFacts &Facts,
+                      const SplitBranches &Branches = {});
 
 } // namespace nputeir
 

@@ -183,7 +183,10 @@ void UnevenNest::makeBlocks(Value *Good, bool RectangleFirst, Blocks &X) {
   X.Others = copyLoop(L, RectangleFirst ? Next : Then, X.OfOthers);
   IRBuilder<> B(Front);
   B.SetCurrentDebugLocation(DL);
-  B.CreateCondBr(Good, X.Enter, X.Kept);
+  if (Good)
+    B.CreateCondBr(Good, X.Enter, X.Kept);
+  else
+    B.CreateBr(X.Enter);
   B.SetInsertPoint(X.Head);
   X.Begin = B.CreatePHI(I64, 2, "nputeir.begin");
   B.CreateCondBr(B.CreateICmpULT(X.Begin, N.Rows),
@@ -214,7 +217,20 @@ void UnevenNest::dropStores(ArrayRef<StoreInst *> Stores,
   }
 }
 
-Value *UnevenNest::countRows(Checks &C) {
+bool UnevenNest::canBeAt(const SCEV *S, const BasicBlock &B) {
+  return SE.dominates(S, const_cast<BasicBlock *>(&B)) &&
+         Expander(SE, *B.getModule()).isSafe(S);
+}
+
+BranchInst *UnevenNest::branchToCountAt(const SplitBranches &Branches) {
+  BranchInst *Branch =
+      Equal.empty() ? Places.branchToAskAt(Branches, DT) : nullptr;
+  bool Can = Branch && canBeAt(Rows, *Branch->getParent()) &&
+             canBeAt(Count->getStart(), *Branch->getParent());
+  return Can ? Branch : nullptr;
+}
+
+Value *UnevenNest::countRows(Checks &C, bool AtAll) {
   C.B.SetCurrentDebugLocation(DL);
   N.Rows = C.frozen(Rows, I64);
   N.First = C.frozen(Count->getStart(), I64);
@@ -222,8 +238,12 @@ Value *UnevenNest::countRows(Checks &C) {
   N.Height = C.B.CreateAnd(C.B.CreateAdd(Eighth, C.B.getInt64(RowStep - 1)),
                            C.B.getInt64(~(uint64_t)(RowStep - 1)));
   Value *Most = C.B.getInt64(INT32_MAX);
-  Value *Good = C.B.CreateICmpUGE(N.Rows, C.B.getInt64(RowsMin));
-  Good = C.B.CreateAnd(Good, C.B.CreateICmpULE(N.Rows, Most));
+  Value *AreMany = C.B.CreateICmpUGE(N.Rows, C.B.getInt64(RowsMin));
+  if (AtAll)
+    N.Height = C.B.CreateSelect(AreMany, N.Height, Most);
+  Value *Good = C.B.CreateICmpULE(N.Rows, Most);
+  if (!AtAll)
+    Good = C.B.CreateAnd(AreMany, Good);
   Good = C.B.CreateAnd(Good, C.B.CreateICmpULE(N.First, Most));
   if (!Grows)
     Good = C.B.CreateAnd(

@@ -32,8 +32,14 @@ protected:
   struct {                              // in front of L
     llvm::Value *Rows, *First, *Height; // First: columns of the first row
   } N = {};
-  // Computes N; whether there are rows enough.
-  llvm::Value *countRows(Checks &C);
+  // Computes N; whether there are rows enough, and their numbers are what they
+  // are taken for.  AtAll: the latter alone, and few rows are one block.
+  llvm::Value *countRows(Checks &C, bool AtAll = false);
+  // The branch to a nest that was split of which L is a part, if N can be
+  // computed there, and what is asked; null: there is none.
+  llvm::BranchInst *branchToCountAt(const SplitBranches &Branches);
+  // Of S, where that is in front of L.
+  bool canBeAt(const llvm::SCEV *S, const llvm::BasicBlock &B);
   // Of Row, which counts from 0.
   llvm::Value *columns(llvm::IRBuilder<> &B, llvm::Value *Row) const;
   // Of the rectangle of the block of rows from Begin on.
@@ -65,7 +71,7 @@ protected:
   // L as a loop over blocks of rows, each of a rectangle and the others, both
   // of them copies of L.
   struct Blocks {
-    llvm::BasicBlock *Kept;               // L as it was
+    llvm::BasicBlock *Kept;               // L as it was, or nothing leads here
     llvm::BasicBlock *Enter, *Leave;      // in front of the loop, and behind
     llvm::BasicBlock *Head;               // of the loop
     llvm::PHINode *Begin;                 // the first row of a block
@@ -74,7 +80,7 @@ protected:
   };
   // What is asked in front of L can be computed from here on.  K is cut.
   void startSplit(llvm::Loop &K);
-  // Good: L may be split.  Enter has no end yet.
+  // Good: L may be split; null: it is.  Enter has no end yet.
   void makeBlocks(llvm::Value *Good, bool RectangleFirst, Blocks &X);
   // Into the loop over blocks from the end of this one, Enter or behind it.
   void enterBlocks(llvm::BasicBlock *From, Blocks &X);
