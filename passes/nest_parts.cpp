@@ -135,9 +135,13 @@ BranchInst *Overlaps::branchToAskAt(const SplitBranches &Branches,
   return nullptr;
 }
 
-void Overlaps::forget() {
+void Overlaps::forgetAsked() {
   Asked.clear();
   Pairs.clear();
+}
+
+void Overlaps::forget() {
+  forgetAsked();
   Periodic.clear();
   Own.clear();
 }

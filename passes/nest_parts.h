@@ -80,8 +80,9 @@ public:
                                   const llvm::DominatorTree &DT) const;
   // Outer runs only where all holds: of its accesses, nobody asks again.
   void markHeld() const;
-  // What was asked about places is forgotten.
+  // What was asked about places is forgotten; of it, which pairs are apart.
   void forget();
+  void forgetAsked();
   // The bytes that I, a load or store, touches in all iterations.  Loops: of
   // each term.
   bool reach(const llvm::Instruction &I, Apart::Reach &X,

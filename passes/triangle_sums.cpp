@@ -315,7 +315,7 @@ private:
     assert(Across); // an element for each sum
     ReadsOld = true;
     InPlace = false;
-    Places.Asked.clear();
+    Places.forgetAsked();
     return mayAllBeMoved() && !OldReads.empty();
   }
 
