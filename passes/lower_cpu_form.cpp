@@ -212,6 +212,7 @@ private:
                  stride(AXIS_K, IN1), stride(AXIS_M, OUT)};
     if (W.Tail || !isOne(AXIS_C) || !all_of(S, isConstant))
       return;
+    W.Packed = false; // nothing is left to that
     W.Fixed = CpuFixed{M,
                        N,
                        K,

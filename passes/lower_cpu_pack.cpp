@@ -193,9 +193,9 @@ private:
   void groupsAdjacent(Value *Mask) {
     Value *Whole = C.CreateAnd(Columns, C.number(-P.Group));
     Value *Row = row(C.number(0));
-    SmallVector<Value *, 8> Masks((size_t)P.Group, Mask);
+    SmallVector<Value *, 8> ByColumn((size_t)P.Group, Mask);
     C.loop(C.number(0), Whole, C.number(P.Group),
-           [&](Value *K) { weave(Row, K, Masks); });
+           [&](Value *K) { weave(Row, K, ByColumn); });
     if (!Mask) {
       collectFrom(Whole);
       return;
@@ -204,9 +204,9 @@ private:
       Value *None = Constant::getNullValue(Mask->getType());
       for (int I = 0; I < P.Group; I++) {
         Value *Is = C.CreateICmpSLT(C.plus(Whole, I), Columns);
-        Masks[(size_t)I] = C.CreateSelect(Is, Mask, None);
+        ByColumn[(size_t)I] = C.CreateSelect(Is, Mask, None);
       }
-      weave(Row, Whole, Masks);
+      weave(Row, Whole, ByColumn);
     });
   }
 
@@ -247,14 +247,14 @@ private:
 
   // A group of each of the rows, which are adjacent in all its columns; of a
   // column, of those of its mask, behind which are zeros.
-  void weave(Value *Row, Value *K, ArrayRef<Value *> Masks) {
+  void weave(Value *Row, Value *K, ArrayRef<Value *> ByColumn) {
     Value *Last = C.plus(Columns, -1);
     Type *T = FixedVectorType::get(Stored, (unsigned)Rows);
     SmallVector<Value *, 8> Parts;
     for (int I = 0; I < P.Group; I++) {
       Value *Column = I ? C.least(C.plus(K, I), Last) : K;
       Value *Place = C.at(Row, C.getNumber(ColumnOffsets, Column));
-      Parts.push_back(converted(C.get(T, Place, Masks[(size_t)I])));
+      Parts.push_back(converted(C.get(T, Place, ByColumn[(size_t)I])));
     }
     if (Bytes == 8) { // zips of registers, which wider elements are not
       C.put(interwoven(Parts), step(K));

@@ -295,8 +295,7 @@ static void cut_direct(const struct teir_cpu *c, int bytes,
   assert(b->direct_vectors * (b->direct_height[0] + 1) < c->registers);
 }
 
-/* Tiles of in0's panel come from the first cache, those of in1 from the second.
- */
+/* In0's panel of tiles comes from the first cache, in1's from the second. */
 static void cut_tile_blocks(const struct teir_cpu *c, int bytes,
                             struct teir_cpu_blocks *b) {
   b->block_k = round_down(c->cache_bytes[0] * 2 / 3 / b->columns / bytes, 32);

@@ -341,8 +341,10 @@ static struct known_ways choose_known(const struct teir_cpu_form *f,
       lies_across ? number(&m, 1) : NULL};
   struct known_ways w;
   w.direct = *(const int64_t *)teir_cpu_is_direct(&b, &m, &s);
-  w.straight = w.direct || *(const int64_t *)teir_cpu_is_straight(
-                               &b, &m, &s, f->type[IN1], f->sum);
+  w.straight = w.direct;
+  if (s.dot.group > 1)
+    w.straight |= *(const int64_t *)teir_cpu_is_straight(&b, &m, &s,
+                                                         f->type[IN1], f->sum);
   arena_close(a);
   return w;
 }
@@ -383,7 +385,7 @@ struct teir_cpu_ways teir_cpu_choose_ways(const struct teir_cpu_form *f) {
     w.packed |= !x.direct;
     w.straight &= x.straight;
   }
+  w.direct |= w.straight;
   w.turned &= w.direct;
-  w.straight &= w.direct;
   return w;
 }

@@ -265,9 +265,7 @@ void *teir_cpu_is_straight(const struct teir_cpu_blocks *b, math *m,
                            enum dtype sum) {
   struct types t = {in1, sum};
   struct code c = {b, s, &t, b->masks};
-  return s->dot.group == 1 ? apply(m, CPU_EQUAL, number(m, 0), number(m, 0))
-                           : apply(m, CPU_AT_MOST, price_straight(m, &c),
-                                   price_packed(m, &c));
+  return apply(m, CPU_AT_MOST, price_straight(m, &c), price_packed(m, &c));
 }
 
 static void *price_vector(math *m, const struct code *c,

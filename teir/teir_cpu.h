@@ -195,7 +195,7 @@ void *teir_cpu_is_direct(const struct teir_cpu_blocks *,
 void *teir_cpu_is_small_for_groups(const struct teir_cpu_blocks *,
                                    const struct teir_cpu_math *,
                                    const struct teir_cpu_size *);
-/* Of known sizes: is code without loops faster than to pack it in groups, if it
+/* Of known sizes: is code without loops faster than to pack it in groups, as it
  * could be?  in1, sum: the elements as they lie, and their sums. */
 void *teir_cpu_is_straight(const struct teir_cpu_blocks *,
                            const struct teir_cpu_math *,

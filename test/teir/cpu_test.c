@@ -484,26 +484,28 @@ static void check_known_ways(void) {
   static const struct {
     const char *machine;
     bool others;
-    int64_t size;
+    int64_t m, n, k;
     bool straight, packed;
-  } cases[] = {
-      {"sse2", false, 34, false, true}, {"sse2", true, 34, false, true},
-      {"sse2", true, 12, true, false},  {"avx512vnni", false, 34, false, true},
-      {"amx", false, 34, false, true},  {"neon", false, 34, true, false},
-      {NULL, false, 34, false, true}};
+  } cases[] = {{"sse2", false, 34, 34, 34, false, true},
+               {"sse2", true, 34, 34, 34, false, true},
+               {"sse2", true, 12, 12, 12, true, false},
+               {"avx2", false, 4, 16, 64, true, true},
+               {"avx512vnni", false, 34, 34, 34, false, true},
+               {"amx", false, 34, 34, 34, false, true},
+               {"neon", false, 34, 34, 34, true, false},
+               {NULL, false, 34, 34, 34, false, true}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    int64_t s = cases[i].size;
     const char *machine = cases[i].machine;
     struct teir_cpu_form f = {.type = {DTYPE_I8, DTYPE_I8, DTYPE_I32},
                               .sum = DTYPE_I32,
                               .one_axis = true,
-                              .extent = {1, s, s, s},
+                              .extent = {1, cases[i].m, cases[i].n, cases[i].k},
                               .cpu = machine ? teir_cpu_find(machine) : NULL,
                               .others = cases[i].others};
     f.dense[AXIS_K][IN0] = f.dense[AXIS_N][IN1] = true;
     f.dense[AXIS_N][OUT] = true;
     struct teir_cpu_ways w = teir_cpu_choose_ways(&f);
-    CHECK(w.straight == cases[i].straight);
+    CHECK(w.straight == cases[i].straight && w.straight <= w.direct);
     CHECK(w.packed == cases[i].packed);
   }
 }
