@@ -77,6 +77,8 @@ void text_puts(struct text *, const char *);
 void text_append(struct text *, const char *bytes, size_t length);
 /* Moves what is in the second one behind the first. */
 void text_take(struct text *, struct text *from);
+/* Room for so many more bytes, so that it grows once. */
+void text_expect(struct text *, size_t length);
 /* So many zero bytes behind it, which lie there until it grows again. */
 char *text_extend(struct text *, size_t length);
 const char *text_string(const struct text *); /* "" while empty */

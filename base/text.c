@@ -46,6 +46,8 @@ void text_printf(struct text *t, const char *format, ...) {
   t->length += (size_t)length;
 }
 
+void text_expect(struct text *t, size_t length) { reserve(t, length); }
+
 char *text_extend(struct text *t, size_t length) {
   reserve(t, length);
   char *to = memset(t->data + t->length, 0, length + 1);

@@ -46,6 +46,11 @@ static inline void bytes_put_words(struct text *t, const uint32_t *words,
     bytes_set_u32(to + 4 * i, words[i]);
 }
 
+/* bytes_put_list(t, ...): the words behind it. */
+#define bytes_put_list(t, ...)                                                 \
+  bytes_put_words(t, (const uint32_t[]){__VA_ARGS__},                          \
+                  sizeof(uint32_t[]){__VA_ARGS__} / 4)
+
 static inline void bytes_put_u64(struct text *t, uint64_t v) {
   bytes_put_u32(t, (uint32_t)v);
   bytes_put_u32(t, (uint32_t)(v >> 32));

@@ -37,19 +37,13 @@ enum opcode {
 
 /* ---- write ---- */
 
-static void put_command(struct text *t, enum opcode op, uint32_t words) {
-  if (words < LONG_FORM) {
-    bytes_put_u32(t, words << 16 | op);
-  } else {
-    bytes_put_u32(t, (uint32_t)LONG_FORM << 16 | op);
-    bytes_put_u32(t, words);
-  }
+static uint32_t head_of(enum opcode op, uint32_t words) {
+  assert(words <= LONG_FORM);
+  return words << 16 | op;
 }
 
 static void put_write(struct text *t, uint32_t address, uint32_t value) {
-  put_command(t, OP_WRITE, 2);
-  bytes_put_u32(t, address);
-  bytes_put_u32(t, value);
+  bytes_put_list(t, head_of(OP_WRITE, 2), address, value);
 }
 
 /* bootgen makes a plain write of a block of one word, and so do we. */
@@ -61,12 +55,14 @@ static void put_block(struct text *t, const struct command *c) {
   uint32_t payload = c->count + 2, head = payload < LONG_FORM ? 3 : 4;
   uint32_t pad = (uint32_t)(-(t->length / 4 + head) % DATA_ALIGN_WORDS);
   if (pad) {
-    put_command(t, OP_NOP, pad - 1);
+    bytes_put_u32(t, head_of(OP_NOP, pad - 1));
     bytes_zeros(t, 4 * (pad - 1));
   }
-  put_command(t, OP_DMA_WRITE, payload);
-  bytes_put_u32(t, 0);
-  bytes_put_u32(t, c->address);
+  if (payload < LONG_FORM)
+    bytes_put_u32(t, head_of(OP_DMA_WRITE, payload));
+  else
+    bytes_put_list(t, head_of(OP_DMA_WRITE, LONG_FORM), payload);
+  bytes_put_list(t, 0, c->address);
   assert(t->length / 4 % DATA_ALIGN_WORDS == 0);
   bytes_put_words(t, c->words, c->count);
 }
@@ -78,10 +74,7 @@ static bool put(struct text *t, const struct command *c, int index,
     put_write(t, c->address, c->value);
     return true;
   case COMMAND_MASK_WRITE:
-    put_command(t, OP_MASK_WRITE, 3);
-    bytes_put_u32(t, c->address);
-    bytes_put_u32(t, c->mask);
-    bytes_put_u32(t, c->value);
+    bytes_put_list(t, head_of(OP_MASK_WRITE, 3), c->address, c->mask, c->value);
     return true;
   case COMMAND_BLOCK:
     if (c->count > UINT32_MAX / 8)
@@ -90,15 +83,11 @@ static bool put(struct text *t, const struct command *c, int index,
     put_block(t, c);
     return true;
   case COMMAND_MASK_POLL:
-    put_command(t, OP_MASK_POLL, 4);
-    bytes_put_u32(t, c->address);
-    bytes_put_u32(t, c->mask);
-    bytes_put_u32(t, c->value);
-    bytes_put_u32(t, c->timeout_ms);
+    bytes_put_list(t, head_of(OP_MASK_POLL, 4), c->address, c->mask, c->value,
+                   c->timeout_ms);
     return true;
   case COMMAND_DELAY:
-    put_command(t, OP_DELAY, 1);
-    bytes_put_u32(t, c->value);
+    bytes_put_list(t, head_of(OP_DELAY, 1), c->value);
     return true;
   case COMMAND_SYNC:
   case COMMAND_DDR_PATCH:
@@ -109,8 +98,21 @@ static bool put(struct text *t, const struct command *c, int index,
                     c->kind == COMMAND_SYNC ? "a token wait" : "a DDR patch");
 }
 
+/* About: of each command its words, and what may be in front of them; not of
+ * one that is larger than a program, which may be refused. */
+static size_t bytes_of(const struct command_list *l) {
+  enum { HEAD_BYTES = 32, MOST_WORDS = 1 << 16 };
+  size_t bytes = 4 * HEADER_WORDS;
+  for (int i = 0; i < l->count; i++) {
+    uint32_t words = l->item[i].count;
+    bytes += HEAD_BYTES + (words < MOST_WORDS ? 4 * (size_t)words : 0);
+  }
+  return bytes;
+}
+
 bool cdo_write(const struct command_list *l, struct text *out, struct diag *d) {
   struct text t = {0};
+  text_expect(&t, bytes_of(l));
   bytes_zeros(&t, 4 * HEADER_WORDS);
   bool good = true;
   for (int i = 0; i < l->count && good; i++)

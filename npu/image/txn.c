@@ -42,31 +42,27 @@ enum opcode {
 
 /* ---- write ---- */
 
-#define PUT(t, ...)                                                            \
-  bytes_put_words(t, (const uint32_t[]){__VA_ARGS__},                          \
-                  sizeof(uint32_t[]){__VA_ARGS__} / 4)
-
 static bool put(struct text *t, const struct command *c, int rows, int index,
                 struct diag *d) {
   switch (c->kind) {
   case COMMAND_WRITE:
-    PUT(t, OP_WRITE, 0, c->address, 0, c->value, WRITE_BYTES);
+    bytes_put_list(t, OP_WRITE, 0, c->address, 0, c->value, WRITE_BYTES);
     return true;
   case COMMAND_MASK_WRITE:
-    PUT(t, OP_MASK_WRITE, 0, c->address, 0, c->value, c->mask,
-        MASK_WRITE_BYTES);
+    bytes_put_list(t, OP_MASK_WRITE, 0, c->address, 0, c->value, c->mask,
+                   MASK_WRITE_BYTES);
     return true;
   case COMMAND_BLOCK:
     if (c->count > UINT32_MAX / 8)
       return diag_error(d, loc_none(),
                         "transaction operation %d: a block of %u words", index,
                         c->count);
-    PUT(t, OP_BLOCK, 0, c->address, BLOCK_HEAD_BYTES + 4 * c->count);
+    bytes_put_list(t, OP_BLOCK, 0, c->address, BLOCK_HEAD_BYTES + 4 * c->count);
     bytes_put_words(t, c->words, c->count);
     return true;
   case COMMAND_MASK_POLL:
-    PUT(t, OP_MASK_POLL, 0, c->address, 0, c->value, c->mask, MASK_POLL_BYTES,
-        0);
+    bytes_put_list(t, OP_MASK_POLL, 0, c->address, 0, c->value, c->mask,
+                   MASK_POLL_BYTES, 0);
     return true;
   case COMMAND_SYNC:
     if ((unsigned)c->column > 127 || c->row < 0 || c->row >= rows ||
@@ -75,9 +71,9 @@ static bool put(struct text *t, const struct command *c, int rows, int index,
                         "transaction operation %d: no token comes from column "
                         "%d, row %d, channel %d",
                         index, c->column, c->row, c->channel);
-    PUT(t, OP_SYNC, SYNC_BYTES,
-        (uint32_t)c->column << 16 | (uint32_t)c->row << 8 | c->mm2s,
-        (uint32_t)c->channel << 24 | 1 << 16 | 1 << 8);
+    bytes_put_list(t, OP_SYNC, SYNC_BYTES,
+                   (uint32_t)c->column << 16 | (uint32_t)c->row << 8 | c->mm2s,
+                   (uint32_t)c->channel << 24 | 1 << 16 | 1 << 8);
     return true;
   case COMMAND_DDR_PATCH:
     if ((unsigned)c->argument > MAX_ARGUMENT || c->offset_bytes > UINT32_MAX)
@@ -86,8 +82,8 @@ static bool put(struct text *t, const struct command *c, int rows, int index,
                         "arguments go to %d, offsets to 4 GiB",
                         index, c->argument, (unsigned long long)c->offset_bytes,
                         MAX_ARGUMENT);
-    PUT(t, OP_DDR_PATCH, PATCH_BYTES, 0, 0, 0, 0, c->address, 0,
-        (uint32_t)c->argument, 0, (uint32_t)c->offset_bytes, 0);
+    bytes_put_list(t, OP_DDR_PATCH, PATCH_BYTES, 0, 0, 0, 0, c->address, 0,
+                   (uint32_t)c->argument, 0, (uint32_t)c->offset_bytes, 0);
     return true;
   case COMMAND_DELAY:
     break;
