@@ -67,11 +67,9 @@ static void refuse(struct packing *p, enum bd_field f, int64_t value,
   p->failed = true;
 }
 
-static void put(struct packing *p, enum bd_field f, int64_t value) {
+static void put_bits(struct packing *p, enum bd_field f, int64_t value) {
   struct field_place at = field_place[p->kind][f];
   enum coding coding = field_about[f].coding;
-  if (value == (coding == LESS_ONE))
-    return; /* no bits: most fields of most descriptors */
   int64_t span = at.width ? (int64_t)1 << at.width : 1;
   int64_t low = coding == SIGNED ? -(span / 2) : coding == LESS_ONE ? 1 : 0;
   if (value < low || value >= low + span) {
@@ -83,6 +81,12 @@ static void put(struct packing *p, enum bd_field f, int64_t value) {
   uint64_t bits = (uint64_t)(coding == LESS_ONE ? value - 1 : value);
   uint32_t mask = (uint32_t)(((uint64_t)1 << at.width) - 1);
   p->words[at.word] |= ((uint32_t)bits & mask) << at.low;
+}
+
+/* Most fields of most descriptors have no bits; no call is made for them. */
+static inline void put(struct packing *p, enum bd_field f, int64_t value) {
+  if (value != (field_about[f].coding == LESS_ONE))
+    put_bits(p, f, value);
 }
 
 static int64_t get(int kind, const uint32_t *words, enum bd_field f) {
