@@ -436,18 +436,31 @@ static void pick_descriptors(struct change *x) {
   x->bring_bd = odd ? 0 : (uint32_t)descriptors_of(&x->cores);
 }
 
+static bool are_same(const struct command_list *a,
+                     const struct command_list *b) {
+  bool same = a->count == b->count;
+  for (int i = 0; i < a->count && same; i++)
+    same = equal(&a->item[i], &b->item[i]);
+  return same;
+}
+
 void change_write(const struct command_list *const from[], int count,
                   const struct command_list *to, struct command_list *out,
                   struct change_data *data) {
   struct arena *a = out->arena;
+  if (data)
+    *data = (struct change_data){NULL, 0};
+  bool same = true; /* as where sizes differ alone: no tile is looked at */
+  for (int i = 0; i < count && same; i++)
+    same = are_same(from[i], to);
+  if (same)
+    return;
   struct change *x = arena_alloc(a, sizeof *x);
   const struct by_tile **before = arena_array(a, (size_t)count, sizeof *before);
   for (int i = 0; i < count; i++)
     before[i] = by_tile(a, from[i]);
   *x = (struct change){
       .from = from, .count = count, .to = by_tile(a, to), .out = out};
-  if (data)
-    *data = (struct change_data){NULL, 0};
   mark(&x->marks, before, count, x->to);
   x->switches = switches_read(from, count, to, out);
   broadcast_find(&x->cores, TILE_CORE, x->to, x->marks.kept, &x->switches, 0);
