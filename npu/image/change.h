@@ -37,7 +37,12 @@ struct by_tile *by_tile(struct arena *, const struct command_list *);
 /* ---- switch.c: stream switches, as configurations leave them ---- */
 /* Masters, slaves, and slots, four for a slave; of many switches only
  * few are used. */
-enum { SWITCH_PARTS = 4, SWITCH_PART_WORDS = 0x40 };
+enum {
+  SWITCH_WORDS = 0x100,
+  SWITCH_SLAVES = 0x40, /* words behind the first master */
+  SWITCH_PART_WORDS = 0x20,
+  SWITCH_PARTS = SWITCH_WORDS / SWITCH_PART_WORDS
+};
 enum { SWITCH_VALUES = 3 };
 static const uint32_t switch_on = 1u << 31;
 
@@ -45,12 +50,12 @@ static const uint32_t switch_on = 1u << 31;
 struct switch_word {
   uint32_t value;
   int lists;       /* so many, from the first one on, have this value */
-  bool mixed;      /* others have another one */
-  bool wanted;     /* the new configuration writes it: */
-  uint32_t target; /* this */
+  uint32_t target; /* what the new configuration writes, if it is wanted */
   uint32_t may[SWITCH_VALUES]; /* what some of them write, or we did, */
   int may_count;               /* if there are no more */
-  bool lent;                   /* it was written for a way of packets */
+  bool mixed;                  /* others have another one */
+  bool wanted;
+  bool lent; /* it was written for a way of packets */
 };
 struct switches {
   int lists;

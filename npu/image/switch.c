@@ -41,7 +41,7 @@ struct switch_word *switch_find(const struct switches *w, uint32_t address,
   uint32_t offset = address & 0xFFFFF, masters,
            first = masters_of(kind_of(address >> 20), &masters),
            index = (offset - first) / 4;
-  if (!masters || offset < first || index >= SWITCH_PARTS * SWITCH_PART_WORDS)
+  if (!masters || offset < first || index >= SWITCH_WORDS)
     return NULL;
   *master = index < masters;
   return word_of(w, address >> 20, index);
@@ -127,7 +127,7 @@ uint32_t switch_slave(int column, int row, enum port port, int channel) {
   uint32_t count, at = masters_of(tile_kind(row), &count);
   int i = port_slave(tile_kind(row), port, channel);
   assert(i >= 0);
-  return tile_address(column, row, at + 4 * (SWITCH_PART_WORDS + (uint32_t)i));
+  return tile_address(column, row, at + 4 * (SWITCH_SLAVES + (uint32_t)i));
 }
 
 bool switch_free(const struct switches *w, uint32_t address, uint32_t value) {
