@@ -28,6 +28,7 @@ struct tile {
   const struct design_bd **bd, **all;
   const struct design_lock **lock;
   int count;
+  int buffer; /* its last one so far is the one before this; 0: none */
 };
 /* Of which lock to which one a descriptor moves so many buffers; 0: none that a
  * descriptor before it does not move. */
@@ -39,6 +40,7 @@ struct tiles {
   const struct design *design;
   struct tile *tile; /* column by column */
   struct move *move; /* of each descriptor */
+  int *before;       /* the one of its tile before each buffer, as `buffer` */
 };
 
 static int rows_of(const struct design *x) {
@@ -56,7 +58,8 @@ static struct tile *tile_of(const struct tiles *t, int column, int row) {
 static struct tiles tiles_open(struct arena *a, const struct design *x) {
   int rows = rows_of(x), count = device(x)->columns * rows;
   struct tiles t = {x, arena_array(a, (size_t)count, sizeof *t.tile),
-                    arena_array(a, (size_t)x->bd_count, sizeof *t.move)};
+                    arena_array(a, (size_t)x->bd_count, sizeof *t.move),
+                    arena_array(a, (size_t)x->buffer_count, sizeof *t.before)};
   for (int i = 0; i < count; i++) {
     const struct tile_resources *r = resources(x, i % rows);
     t.tile[i].bd = arena_array(a, (size_t)r->bds, sizeof *t.tile->bd);
@@ -67,7 +70,8 @@ static struct tiles tiles_open(struct arena *a, const struct design *x) {
 }
 
 /* Every buffer lies inside its tile's memory and overlaps no other. */
-static bool check_buffers(const struct design *x, struct diag *d) {
+static bool check_buffers(const struct tiles *t, struct diag *d) {
+  const struct design *x = t->design;
   for (int i = 0; i < x->buffer_count; i++) {
     const struct design_buffer *b = &x->buffer[i];
     uint32_t limit = resources(x, b->row)->memory_bytes;
@@ -76,14 +80,16 @@ static bool check_buffers(const struct design *x, struct diag *d) {
                         "%s tile (%d,%d): buffer %s ends at byte %llu of %u",
                         kind_name(b->row), b->column, b->row, b->name,
                         (unsigned long long)b->offset + b->bytes, limit);
-    for (int j = 0; j < i; j++) {
-      const struct design_buffer *o = &x->buffer[j];
-      if (o->column == b->column && o->row == b->row &&
-          o->offset < b->offset + b->bytes && b->offset < o->offset + o->bytes)
+    struct tile *at = tile_of(t, b->column, b->row);
+    for (int j = at->buffer; j > 0; j = t->before[j - 1]) {
+      const struct design_buffer *o = &x->buffer[j - 1];
+      if (o->offset < b->offset + b->bytes && b->offset < o->offset + o->bytes)
         return diag_error(
             d, loc_none(), "%s tile (%d,%d): buffers %s and %s overlap",
             kind_name(b->row), b->column, b->row, o->name, b->name);
     }
+    t->before[i] = at->buffer;
+    at->buffer = i + 1;
   }
   return true;
 }
@@ -298,7 +304,8 @@ static bool check_rings(const struct tiles *t, struct diag *d) {
   for (int i = 0; i < x->bd_count; i++) {
     const struct design_bd *b = &x->bd[i];
     const struct design_lock *l = t->move[i].from, *k = t->move[i].to;
-    if (l == k || !l || !k)
+    bool same = i && t->move[i - 1].from == l && t->move[i - 1].to == k;
+    if (l == k || !l || !k || same) /* as in the ring's other buffers */
       continue;
     int forth = buffers_between(t, l, k);
     int back = buffers_between(t, k, l);
@@ -314,17 +321,14 @@ static bool check_rings(const struct tiles *t, struct diag *d) {
 }
 
 /* The core programs fit their memory. */
-static bool check_programs(const struct design *x, struct diag *d) {
+static bool check_programs(const struct design *x, struct arena *a,
+                           struct diag *d) {
   uint32_t limit = device(x)->program_bytes;
   for (int i = 0; i < x->core_count; i++) {
-    struct arena *a = arena_open();
-    struct command_list *load = command_list(a);
     const struct design_core *c = &x->core[i];
     bool same = i > 0 && c[-1].elf == c->elf; /* as most of them are */
-    bool good = same || elf_load(device(x), c->elf, c->elf_bytes, c->column,
-                                 c->row, load, d);
-    arena_close(a);
-    if (!good)
+    if (!same && !elf_load(device(x), c->elf, c->elf_bytes, c->column, c->row,
+                           command_list(a), d))
       return diag_error(d, loc_none(),
                         "core tile (%d,%d): program exceeds %u bytes",
                         c->column, c->row, limit);
@@ -393,10 +397,10 @@ static bool check_tasks(const struct tiles *t, struct diag *d) {
 bool design_check(const struct design *x, struct diag *d) {
   struct arena *a = arena_open();
   const struct tiles t = tiles_open(a, x);
-  bool good = check_buffers(x, d) && check_locks(&t, d) &&
-              check_numbers(&t, d) && check_bds(&t, d) &&
-              check_balance(&t, a, d) && check_launch(x, d) &&
-              check_rings(&t, d) && check_programs(x, d) && check_tasks(&t, d);
+  bool good =
+      check_buffers(&t, d) && check_locks(&t, d) && check_numbers(&t, d) &&
+      check_bds(&t, d) && check_balance(&t, a, d) && check_launch(x, d) &&
+      check_rings(&t, d) && check_programs(x, a, d) && check_tasks(&t, d);
   arena_close(a);
   return good;
 }
