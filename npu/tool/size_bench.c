@@ -41,8 +41,25 @@ static int64_t draw(uint64_t *state, int unit) {
          (least + (int64_t)((*state >> 33) % (uint64_t)(most - least + 1)));
 }
 
-static bool compile_next(struct tool *t, struct state *s,
-                         const struct sizes *x) {
+/* Memory of its own holds what comes between, as in the runtime. */
+struct next {
+  struct state *state;
+  const struct sizes *sizes;
+  struct arena *keeps; /* what the array holds */
+};
+
+static bool hold(struct next *x, const struct npu_result *r, struct diag *d) {
+  struct state *s = x->state;
+  s->held = (struct npu_held){
+      arena_copy(x->keeps, &r->blocking, 1, 1, sizeof r->blocking), true,
+      cdo_read(x->keeps, (const uint8_t *)r->cdo.data, r->cdo.length, d)};
+  return s->holds = s->held.configuration;
+}
+
+static bool compile_next(struct tool *t, void *context) {
+  struct next *next = context;
+  struct state *s = next->state;
+  const struct sizes *x = next->sizes;
   struct diag *d = &t->diag;
   struct teir_problem p = {.extent = {1}, .type = {x->in, x->in, x->out}};
   p.acc = x->out;
@@ -58,10 +75,7 @@ static bool compile_next(struct tool *t, struct state *s,
     s->seconds[r.known][s->count[r.known]++] = processor_seconds() - start;
     s->change_seconds += r.change_seconds;
     s->lost_seconds += r.lost_seconds;
-    s->held = (struct npu_held){
-        arena_copy(t->arena, &r.blocking, 1, 1, sizeof r.blocking), true,
-        r.configuration};
-    s->holds = true;
+    good = hold(next, &r, d);
   }
   npu_result_free(&r);
   return good;
@@ -80,9 +94,10 @@ static double median(double *x, int count) {
 static bool run_sizes(struct tool *t, void *context) {
   const struct sizes *x = context;
   struct state s = {.cores = core_cache_open(), .known = npu_known_open()};
+  struct next next = {&s, x, t->arena};
   bool good = s.cores && s.known;
   for (int i = 0; good && i < x->products; i++)
-    good = compile_next(t, &s, x);
+    good = tool_nested(t, compile_next, &next);
   double all = 0;
   for (int known = 0; known < 2; known++)
     for (int i = 0; i < s.count[known]; i++)
