@@ -75,7 +75,7 @@ bool OffloadPass::splitAndReplace(Copy &C, const options &O, TakenBy By,
   DenseSet<int> InVain;
   for (unsigned Try = 0; Try < SplitsPerNest; Try++) {
     if (!C.canReplace() || none_of(Found, [](const Finding &N) {
-          return mayBeSplit(N.V.rule) || mayBeSplit(N.OnCpu);
+          return mayBeSplit(N.V.rule) || mayBeSplit(N.OnCpu.rule);
         }))
       return Changed;
     Copy Parts(C.function());

@@ -251,7 +251,7 @@ struct Finding {
   verdict V = {};
   std::string What = "nest"; // what is replaced or kept
   std::string By = "a call"; // what by
-  rule OnCpu = RULE_TAKEN;   // why there is no code for the processor
+  verdict OnCpu = {};        // why there is no code for the processor
   verdict Around = {};       // why the next loop around is no part of the nest
   std::string Einsum, Sizes, Contraction, TEIR, Nest; // empty unless known
   std::string Options; // that the runtime is told

@@ -128,7 +128,7 @@ Plan NestPlanner::planOf(const IRNest &Nest, Finding &N) {
   if (!P.Npu && (P.Cpu || OnCpu))
     N.V = V;
   if (!isPlanned(P))
-    N.OnCpu = V.rule;
+    N.OnCpu = V;
   assert(isPlanned(P) || N.V.diag.kind != DIAG_NONE);
   if (isPlanned(P) && !MayTake) {
     verdict_decline(&N.V, RULE_EARLY_EXIT, Nest.N->at,

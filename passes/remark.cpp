@@ -66,6 +66,11 @@ static void explain(OptimizationRemarkEmitter &ORE, const BasicBlock *Region,
     });
 }
 
+// As where the NPU multiplies no floats, and the loops are faster, too.
+static bool hasOwnReason(const verdict &OnCpu, const verdict &V) {
+  return OnCpu.diag.kind != DIAG_NONE && OnCpu.rule != V.rule;
+}
+
 void remark(Function &F, const Finding &N) {
   OptimizationRemarkEmitter ORE(&F);
   const BasicBlock *Region = &F.getEntryBlock();
@@ -87,6 +92,9 @@ void remark(Function &F, const Finding &N) {
     addPlace(R, N.At, N.V.diag.at);
     if (const char *Advice = rule_advice(N.V.rule))
       R << "; " << ore::NV("Advice", Advice);
+    if (hasOwnReason(N.OnCpu, N.V))
+      R << "; no code for the processor [" << rule_name(N.OnCpu.rule)
+        << "]: " << ore::NV("Processor", N.OnCpu.diag.text);
     return R;
   });
 }
