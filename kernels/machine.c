@@ -2,10 +2,8 @@
  * and mem.def. */
 #include "kernel_trace.h"
 
-#include <string.h>
-
 /* clang-format off */
-static const struct kernel_machine machine[] = {
+static const struct kernel_machine machine[] = { /* by isa_number */
   {
     .isa = "aie2",
     .insn = {
@@ -48,10 +46,6 @@ static const struct kernel_machine machine[] = {
 /* clang-format on */
 
 const struct kernel_machine *kernel_machine(const struct isa *isa) {
-  if (!isa)
-    return &machine[0];
-  for (size_t i = 0; i < sizeof machine / sizeof *machine; i++)
-    if (strcmp(machine[i].isa, isa_name(isa)) == 0)
-      return &machine[i];
-  return NULL;
+  size_t i = isa ? (size_t)isa_number(isa) : 0;
+  return i < sizeof machine / sizeof *machine ? &machine[i] : NULL;
 }

@@ -61,13 +61,19 @@ const struct isa *isa_at(int i) {
   return &set[i];
 }
 
+/* A search of blocks asks a million times, by a name that the linker mostly
+ * keeps once. */
 const struct isa *isa_find(const char *name) {
+  for (int i = 0; i < SETS; i++)
+    if (rows[i]->name == name)
+      return isa_at(i);
   for (int i = 0; i < SETS; i++)
     if (strcmp(name, rows[i]->name) == 0)
       return isa_at(i);
   return NULL;
 }
 
+int isa_number(const struct isa *t) { return (int)(t - set); }
 const char *isa_name(const struct isa *t) { return t->rows->name; }
 uint32_t isa_elf_flags(const struct isa *t) { return t->rows->elf_flags; }
 const struct isa_open *isa_open_questions(const struct isa *t) {

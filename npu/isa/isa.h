@@ -16,6 +16,7 @@
 struct isa;
 const struct isa *isa_find(const char *name); /* NULL: no tables */
 const struct isa *isa_at(int i);              /* by number; NULL: no more */
+int isa_number(const struct isa *);           /* isa_at gives it for that */
 const char *isa_name(const struct isa *);     /* as device.def has it */
 uint32_t isa_elf_flags(const struct isa *);   /* e_flags of its ELF files */
 /* Questions about its core that are open, and what is done meanwhile; ended by
