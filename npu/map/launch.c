@@ -88,22 +88,23 @@ static struct traffic round_traffic(const struct array *s,
       k = (double)b->steps_k * (b->valid_k ? b->valid_k : b->block_k);
   if (b->last_k)
     k -= b->block_k - b->last_k;
+  double run0 = array_run_bytes(s, b, walks, panel, IN0),
+         run1 = array_run_bytes(s, b, walks, panel, IN1);
   return (struct traffic){
       .in0 = transfer_cycles(q,
                              m * array_own_side(s, b, AXIS_M, IN0) * k *
                                  dtype_bytes(p->type[IN0]),
-                             array_run_bytes(s, b, walks, panel, IN0)),
+                             run0),
       .in1 = transfer_cycles(q,
                              k * n * array_own_side(s, b, AXIS_N, IN1) *
                                  dtype_bytes(p->type[IN1]),
-                             array_run_bytes(s, b, walks, panel, IN1)),
+                             run1),
       .out = transfer_cycles(q, m * n * array_out_bytes(s, b), HUGE_VAL),
       .kept = panel->chunks ? 1
               : panel->stretches
                   ? (double)panel->kept / (panel->kept + panel->streamed)
                   : 0,
-      .reads =
-          excess(q, array_run_bytes(s, b, walks, panel, IN1), q->most_read.all),
+      .reads = excess(q, run1, q->most_read.all),
       .writes = excess(q, HUGE_VAL, q->most_written.all)};
 }
 
