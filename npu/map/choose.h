@@ -81,10 +81,11 @@ double array_run_bytes(const struct array *, const struct map_blocking *,
 bool array_rounds_are_phases(const struct array *, const struct map_blocking *,
                              bool apart);
 /* Whether descriptors can walk over the tensors that lie in place, and how many
- * n rounds one does: 1 where a block needs the iterations. */
+ * n rounds one does: 1 where a block needs the iterations.  `apart`: what
+ * map_panel_ends_apart says. */
 bool array_can_walk(const struct array *, const struct map_blocking *,
                     const struct tile_program *, const struct map_panel *,
-                    int64_t *rounds);
+                    bool apart, int64_t *rounds);
 
 /* ---- kernel_price.c ---- */
 /* What a product's kernel costs more where elements inside small blocks of in0,

@@ -2,11 +2,18 @@
  * its own. */
 #include "map.h"
 
+bool map_stream_ends_apart(const struct tile_program *p, int steps,
+                           const struct map_stream *s) {
+  return map_buffers_k(p, steps) > 1 && !(s && s->by_k);
+}
+
 bool map_ends_apart(const struct tile_program *p, int tensor, int steps,
                     bool group) {
   struct map_stream s;
   return map_buffers_k(p, steps) > 1 &&
-         !(map_stream_of_k(p, tensor, p->all_k, group, &s) && s.by_k);
+         map_stream_ends_apart(
+             p, steps,
+             map_stream_of_k(p, tensor, p->all_k, group, &s) ? &s : NULL);
 }
 
 bool map_panel_ends_apart(const struct tile_program *p) {

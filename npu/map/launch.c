@@ -433,7 +433,7 @@ static bool count_phases(const struct array *s, const struct map_blocking *b,
   int64_t together = each && panel->chunks ? panel->rounds
                      : each || (b->rounds_n > 1 && !panel->chunks) ? b->rounds_n
                                                                    : rounds;
-  if (s->work && !array_can_walk(s, b, walks, panel, &together))
+  if (s->work && !array_can_walk(s, b, walks, panel, apart, &together))
     return false;
   x->count = (double)rounds / (double)together;
   x->panels = panel->chunks ? (double)rounds / panel->rounds : x->count;

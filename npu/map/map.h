@@ -378,6 +378,10 @@ bool map_mem_panel(const struct device *, const struct teir_problem *,
  * others in device memory as these do each other. */
 bool map_ends_apart(const struct tile_program *, int tensor, int steps,
                     bool group);
+/* The same where the stream of all of k is known; NULL: there is none. */
+struct map_stream;
+bool map_stream_ends_apart(const struct tile_program *, int steps,
+                           const struct map_stream *);
 /* Whether the last chunk of a panel of in0 takes a task of its own. */
 bool map_panel_ends_apart(const struct tile_program *);
 /* Whether an n round of in1 takes two descriptors of the shim, one behind the

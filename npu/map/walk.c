@@ -188,17 +188,18 @@ static bool list_runs(const struct array *s, const struct map_blocking *b,
   }
   struct map_stream words;
   bool uneven = b->last_k && tensor < OUT,
-       apart = uneven && map_ends_apart(p, tensor, steps, group);
+       good = uneven ? map_stream_of_k(p, tensor, p->all_k, group, &words)
+                     : map_stream_of(p, tensor, steps, group, &words),
+       apart = uneven && map_stream_ends_apart(p, steps, good ? &words : NULL);
   if (apart && (tensor == IN0 ? !panel->chunks : map_fills(p)))
     return false;
-  if (apart)
+  if (apart) {
+    int64_t once = (int64_t)steps * b->block_k;
     add_run(x, map_buffers_k(p, steps) - 1,
-            (int64_t)steps * b->block_k *
-                p->side[AXIS_K].loop[0].stride_bytes[tensor]);
-  if (!(uneven ? map_stream_of_k(p, tensor,
-                                 apart ? (int64_t)steps * b->block_k : p->all_k,
-                                 group, &words)
-               : map_stream_of(p, tensor, steps, group, &words)))
+            once * p->side[AXIS_K].loop[0].stride_bytes[tensor]);
+    good = map_stream_of_k(p, tensor, once, group, &words);
+  }
+  if (!good)
     return false;
   for (int i = 0; i < words.count; i++)
     add_run(x, words.loop[i].extent, words.loop[i].stride_bytes);
@@ -306,12 +307,12 @@ bool array_rounds_are_phases(const struct array *s,
 
 bool array_can_walk(const struct array *s, const struct map_blocking *b,
                     const struct tile_program *p, const struct map_panel *panel,
-                    int64_t *rounds) {
+                    bool apart, int64_t *rounds) {
   const struct device *dev = s->at->device;
   int dims = dev->tile[TILE_SHIM].dims;
   bool again = b->rounds_n > 1 && !panel->chunks; /* in0, in n rounds */
   struct map_nest inside = {.count = 0};
-  if (!array_rounds_are_phases(s, b, map_panel_ends_apart(p)) && !again)
+  if (!array_rounds_are_phases(s, b, apart) && !again)
     inside = p->time[AXIS_C];
   for (int i = 0; i < p->time[AXIS_N].count; i++)
     if (inside.count < MAP_LOOPS)
