@@ -50,6 +50,7 @@ endforeach()
 nputeir_package(tool nputeir devel
   "compiles unmodified C for an AMD XDNA NPU, simulates it, and shows why"
   "${tool_depends}")
+set(CPACK_DEBIAN_TOOL_PACKAGE_RECOMMENDS libopenblas0) # loaded when asked for
 install(FILES ${CMAKE_SOURCE_DIR}/CHANGELOG.md ${CMAKE_SOURCE_DIR}/README.md
   COMPONENT tool DESTINATION ${CMAKE_INSTALL_DOCDIR})
 include(CPack)

@@ -267,9 +267,9 @@ static bool bench_in(struct tool *t, const char *folder,
   return good && cpu_bench_works(t, folder, job->only);
 }
 
-/* OpenBLAS chooses its kernels when it is loaded, which is before this program
- * begins: another one of it, which finds nothing in the environment that forces
- * old ones, or what makes it take better ones. */
+/* OpenBLAS chooses its kernels when it is loaded, as it is to be asked which it
+ * takes: another process has nothing in the environment that forces old ones,
+ * or what makes it take better ones. */
 static const char was_chosen[] = "NPUTEIR_BENCH_OPENBLAS";
 
 /* A release that is older than the processor takes its oldest kernels; those

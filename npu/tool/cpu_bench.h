@@ -3,6 +3,7 @@
 #define NPUTEIR_TOOL_CPU_BENCH_H
 
 #include "bench.h"
+#include "teir_blas.h"
 
 /* ---- cpu_bench_library.c ---- */
 
@@ -22,12 +23,6 @@ void *cpu_bench_polly(struct tool *, const char *folder,
 void *cpu_bench_openblas(void);
 /* For which processor its kernels are, as it names them; NULL: not known. */
 const char *cpu_bench_openblas_kernels(void);
-/* What it has, as cblas.h declares it. */
-enum { CBLAS_ROW_MAJOR = 101, CBLAS_AS_IS = 111, CBLAS_TURNED = 112 };
-typedef void cblas_gemm_s(int, int, int, int, int, int, float, const float *,
-                          int, const float *, int, float, float *, int);
-typedef void cblas_gemm_d(int, int, int, int, int, int, double, const double *,
-                          int, const double *, int, double, double *, int);
 /* Whether a case is to run: `only` are the words, between hyphens, that its
  * name begins with; NULL: all are. */
 bool cpu_bench_means(const char *only, const char *name);

@@ -156,8 +156,7 @@ static const struct tool_option run_options[] = {
     {"--out", "TENSOR=FILE", teir_job_read_out, AT(out_file),
      .help = "write a tensor's raw bytes", .flags = TOOL_MANY},
     {"--fast", NULL, tool_flag, AT(fast),
-     .help = "matrix products by OpenBLAS where it was found at build time; "
-             "prints the "
+     .help = "matrix products by OpenBLAS where it is installed; prints the "
              "time, too"},
     {"--threads", "N", tool_number, AT(threads),
      .help = "with --fast: parallel loops on N threads", .low = 1,

@@ -1,11 +1,8 @@
 /* teir_run.c -- `nputeir teir run`: gives every tensor memory and contents,
  * executes the program, reports what it wrote. */
-#include "teir_einsum.h"
-#include "teir_fast.h"
-#include "teir_job.h"
-#ifdef NPUTEIR_BLAS
 #include "teir_blas.h"
-#endif
+#include "teir_einsum.h"
+#include "teir_job.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -181,14 +178,10 @@ static void report(const struct teir *t, int tensor, const struct memory *m,
 }
 
 static bool execute(struct teir_job *j, void *const base[]) {
-#ifdef NPUTEIR_BLAS
-  const struct teir_blas *blas = &teir_openblas;
-#else
-  const struct teir_blas *blas = NULL;
-#endif
   struct timespec from, to;
   if (!j->fast)
     return teir_run(j->teir, base, &j->d);
+  const struct teir_blas *blas = teir_openblas();
   int threads = j->threads ? (int)j->threads : 1;
   clock_gettime(CLOCK_MONOTONIC, &from);
   if (!teir_run_fast(j->teir, base, threads, blas, &j->d))

@@ -2,11 +2,8 @@
  * transposed and padded operands, extents around the block sizes, threads; and
  * a BLAS on whole numbers, whose sums are exact in every order. */
 #include "check.h"
-#include "teir_einsum.h"
-#include "teir_fast.h"
-#ifdef NPUTEIR_BLAS
 #include "teir_blas.h"
-#endif
+#include "teir_einsum.h"
 
 #include <string.h>
 
@@ -28,11 +25,7 @@ static void run(struct arena *a, const struct teir *t, int mode, char **out,
       *bytes = (size_t)high;
     }
   }
-#ifdef NPUTEIR_BLAS
-  const struct teir_blas *blas = mode == 2 ? &teir_openblas : NULL;
-#else
-  const struct teir_blas *blas = NULL;
-#endif
+  const struct teir_blas *blas = mode == 2 ? teir_openblas() : NULL;
   bool good = mode == 0 ? teir_run(t, tensor, &d)
                         : teir_run_fast(t, tensor, 1 + mode, blas, &d);
   CHECK(good);
