@@ -61,8 +61,8 @@ const struct isa *isa_at(int i) {
   return &set[i];
 }
 
-/* A search of blocks asks a million times, by a name that the linker mostly
- * keeps once. */
+/* A search asks for each blocking, by a name that the linker mostly keeps
+ * once. */
 const struct isa *isa_find(const char *name) {
   for (int i = 0; i < SETS; i++)
     if (rows[i]->name == name)

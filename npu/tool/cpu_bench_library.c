@@ -65,7 +65,7 @@ void *cpu_bench_polly(struct tool *t, const char *folder,
 }
 
 void *cpu_bench_openblas(void) {
-  void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+  void *library = teir_openblas_library();
   void *threads = library ? dlsym(library, "openblas_set_num_threads") : NULL;
   if (!threads)
     return NULL;

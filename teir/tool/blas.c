@@ -33,8 +33,12 @@ static bool find(void *library, const char *name, void *function) {
   return f;
 }
 
+void *teir_openblas_library(void) {
+  return dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+}
+
 static void load(void) {
-  void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+  void *library = teir_openblas_library();
   found = library && find(library, "cblas_sgemm", &sgemm) &&
           find(library, "cblas_dgemm", &dgemm) &&
           find(library, "openblas_set_num_threads", &blas.set_threads);

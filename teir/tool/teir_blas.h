@@ -1,12 +1,13 @@
 /* teir_blas.h -- OpenBLAS for the fast executor, where it is installed.  It is
- * loaded when somebody asks for it: with it comes Fortran's library, which has
- * words of its own for printf, and makes every printf slower. */
+ * loaded when somebody asks for it: with it comes libquadmath, which has
+ * conversions of its own for printf and makes every one slower. */
 #ifndef NPUTEIR_TEIR_BLAS_H
 #define NPUTEIR_TEIR_BLAS_H
 
 #include "teir_fast.h"
 
-/* NULL: there is none. */
+/* A handle, which stays, and what is wanted of it; NULL: there is none. */
+void *teir_openblas_library(void);
 const struct teir_blas *teir_openblas(void);
 
 /* What it has, as cblas.h declares it. */
