@@ -2,7 +2,10 @@
 //
 //     for each of C, for columns as wide as some vectors
 //       a panel of in1 is packed, unless it lies along the columns
-//       for as many rows as registers hold: multiply, and the epilogue
+//       for as many rows as registers hold: multiply
+//
+// Steps are cut where packed panels would be long; sums that an epilogue waits
+// for stand in a buffer of some rows until all steps are done.
 //
 // Of columns that are no whole vectors, the last vector ends where they do, and
 // computes some a second time, with the same bits; less than one vector is
@@ -36,12 +39,14 @@ class Direct {
   // Offsets for the epilogue.
   Value *RowTable, *RowRuns, *ColumnTable, *ColumnRuns;
   enum { MostRows = 8, MostColumns = 64 };
+  int64_t SumRows; // that an epilogue gets at once
 
 public:
   Direct(CpuUnit &U, const CpuWork &W, bool IsOld, Function &F)
       : U(U), W(W), Blocks(teir_cpu_blocks(&U.Cpu, W.Sum)), C(F),
         Tensors(W.moved()), IsOld(IsOld),
-        PanelColumns(W.Turned ? Blocks.turned_columns : 0) {
+        PanelColumns(W.Turned ? Blocks.turned_columns : 0),
+        SumRows(W.Turned ? TEIR_CPU_DIRECT_M : MostRows) {
     Masks = teir_cpu_has_masks(&U.Cpu, W.Sum) &&
             (W.Turned || teir_cpu_has_masks(&U.Cpu, W.In[IN1]));
     assert(Blocks.direct_height[0] <= MostRows);
@@ -79,7 +84,7 @@ public:
     Across = C.CreateICmpSLT(stride(AXIS_M, IN0), stride(AXIS_K, IN0));
     if (W.Packed)
       gate();
-    if (cutsSteps())
+    if (!W.Tail)
       keepSteps();
     C.when(isForOneThread(), [&] {
       Type *P = bytePointer(C.getContext());
@@ -101,10 +106,10 @@ public:
       Sums = sumsIf(Spreads, SumBytes);
     }
     if (W.Tail) {
-      Sums = C.frame(C.getInt8Ty(), (uint64_t)SumBytes, 64);
-      RowTable = C.frame(C.getInt64Ty(), MostRows * Tensors, 8);
+      Sums = C.frame(C.getInt8Ty(), (uint64_t)(SumRows * sumPitch()), 64);
+      RowTable = C.frame(C.getInt64Ty(), (uint64_t)SumRows * Tensors, 8);
       ColumnTable = C.frame(C.getInt64Ty(), MostColumns * Tensors, 8);
-      RowRuns = C.frame(C.getInt64Ty(), MostRows, 8);
+      RowRuns = C.frame(C.getInt64Ty(), (uint64_t)SumRows, 8);
       ColumnRuns = C.frame(C.getInt64Ty(), MostColumns, 8);
     }
     C.loop(C.number(0), Extent[AXIS_C], C.number(1), [&](Value *Z) {
@@ -273,7 +278,11 @@ private:
     Value *I, *Rows, *P, *Steps, *Adds;
   };
 
-  bool cutsSteps() { return !W.Tail; }
+  // Bytes from a row of the sums that an epilogue waits for to the next one.
+  int64_t sumPitch() const {
+    return (PanelColumns ? PanelColumns : (int)MostColumns) *
+           dtype_bytes(W.Sum);
+  }
 
   // On the stack, of which threads may have too little for what is not needed.
   Value *sumsIf(Value *Needed, int64_t Bytes) {
@@ -287,8 +296,6 @@ private:
 
   // X where sums go from a kernel to a buffer.
   Value *buffered(Value *X, Value *Otherwise) {
-    if (W.Tail)
-      return X;
     return W.Spreads ? C.CreateSelect(Spreads, X, Otherwise) : Otherwise;
   }
 
@@ -309,8 +316,10 @@ private:
   void blocks() {
     Value *M = Extent[AXIS_M], *K = Extent[AXIS_K];
     Value *Number = C.getNumber(C.argument(0), (int64_t)Tensors);
-    if (!cutsSteps()) {
-      columns({C.number(0), M, C.number(0), K, Number});
+    if (W.Tail) {
+      columns([&](Value *J, Value *Columns, Value *Vectors) {
+        finished(J, Columns, Vectors, Number);
+      });
       return;
     }
     Value *Adds = C.CreateAnd(Number, C.number(1));
@@ -320,13 +329,58 @@ private:
       Value *Further =
           C.CreateZExt(C.CreateICmpSGT(P, C.number(0)), C.getInt64Ty());
       C.loop(C.number(0), M, Rows, [&](Value *I) {
-        columns({I, C.least(Rows, C.CreateSub(M, I)), P,
-                 C.least(Steps, C.CreateSub(K, P)), C.CreateOr(Further, Adds)});
+        Block X = {I, C.least(Rows, C.CreateSub(M, I)), P,
+                   C.least(Steps, C.CreateSub(K, P)),
+                   C.CreateOr(Further, Adds)};
+        columns([&](Value *J, Value *Columns, Value *Vectors) {
+          rows(X, J, Columns, Vectors, in1(X, J, Vectors));
+        });
       });
     });
   }
 
-  void columns(const Block &X) {
+  // Sums of some rows are kept until they are complete, then finished.
+  void finished(Value *J, Value *Columns, Value *Vectors, Value *Adds) {
+    Value *M = Extent[AXIS_M], *Most = C.number(SumRows);
+    auto Offsets = [&](axis_role R, Value *From, Value *Count, Value *Table,
+                       Value *Runs) {
+      C.CreateCall(offsetsFunction(U, W),
+                   {Axis[R], C.number(1), From, Count, Count, Table, Runs});
+    };
+    Offsets(AXIS_N, J, Columns, ColumnTable, ColumnRuns);
+    C.loop(C.number(0), M, Most, [&](Value *I) {
+      Value *Rows = C.least(Most, C.CreateSub(M, I));
+      sums(I, Rows, J, Columns, Vectors);
+      Offsets(AXIS_M, I, Rows, RowTable, RowRuns);
+      callPart(C, Parts, CpuStore, storeType(U),
+               {Sums, C.number(sumPitch()), Rows, Columns, Bases, RowTable,
+                C.times(Rows, 8), ColumnTable, C.times(Columns, 8), ColumnRuns,
+                Adds, C.number(1)});
+    });
+  }
+
+  // A panel that holds all steps is packed once for all rows.
+  void sums(Value *I, Value *Rows, Value *J, Value *Columns, Value *Vectors) {
+    Value *None = C.number(0), *K = Extent[AXIS_K];
+    if (!PanelColumns) {
+      Block X = {I, Rows, None, K, None};
+      rows(X, J, Columns, Vectors, in1(X, J, Vectors));
+      return;
+    }
+    Value *Most = C.number(TEIR_CPU_DIRECT_K);
+    Value *Packs =
+        C.CreateOr(C.CreateICmpSGT(K, Most), C.CreateICmpEQ(I, None));
+    C.loop(None, C.CreateSelect(atMost(K, 0), C.number(1), K), Most,
+           [&](Value *P) {
+             Value *Further =
+                 C.CreateZExt(C.CreateICmpSGT(P, None), C.getInt64Ty());
+             Block X = {I, Rows, P, C.least(Most, C.CreateSub(K, P)), Further};
+             rows(X, J, Columns, Vectors, in1(X, J, Vectors, Packs));
+           });
+  }
+
+  void
+  columns(function_ref<void(Value *J, Value *Columns, Value *Vectors)> Each) {
     Value *N = Extent[AXIS_N];
     C.walk(C.number(0), N, [&](Value *J) {
       Value *Left = C.CreateSub(N, J);
@@ -336,12 +390,13 @@ private:
       Value *Columns = C.least(Left, C.times(Vectors, Blocks.lanes));
       if (!Masks) // one by one
         Columns = C.CreateSelect(atLeast(Vectors, 1), Columns, C.number(1));
-      rows(X, J, Columns, Vectors, in1(X, J, Vectors));
+      Each(J, Columns, Vectors);
       return Columns;
     });
   }
 
-  In1 in1(const Block &X, Value *J, Value *Vectors) {
+  // Packed if `Packs`, or always.
+  In1 in1(const Block &X, Value *J, Value *Vectors, Value *Packs = nullptr) {
     Value *Base =
         C.at(C.getPointer(Bases, IN1), C.times(X.P, stride(AXIS_K, IN1)));
     if (!PanelColumns)
@@ -354,11 +409,14 @@ private:
     int Bytes = dtype_bytes(W.Sum);
     Value *Step = C.CreateSelect(IsNarrow, C.number(Half * Bytes),
                                  C.number(PanelColumns * Bytes));
-    if (!W.Spreads) {
+    if (W.Spreads)
+      Packs = C.CreateNot(Spreads);
+    if (Packs)
+      C.when(Packs, [&] { pack(X, Base, J, IsNarrow); });
+    else
       pack(X, Base, J, IsNarrow);
+    if (!W.Spreads)
       return {Panel, Step};
-    }
-    C.when(C.CreateNot(Spreads), [&] { pack(X, Base, J, IsNarrow); });
     return {C.CreateSelect(Spreads, C.at(Base, C.times(J, Bytes)), Panel),
             C.CreateSelect(Spreads, stride(AXIS_K, IN1), Step)};
   }
@@ -421,10 +479,6 @@ private:
     Value *Higher = IsOld ? Lower : kernels(High, Vectors, Columns);
     FunctionType *Type = directType(U);
     Value *M = C.plus(X.I, X.Rows);
-    if (W.Tail)
-      C.CreateCall(offsetsFunction(U, W),
-                   {Axis[AXIS_N], C.number(1), J, Columns,
-                    C.number(MostColumns), ColumnTable, ColumnRuns});
     C.walk(X.I, M, [&](Value *I) {
       Value *Left = C.CreateSub(M, I);
       Value *IsHigh = IsOld ? C.getFalse() : atLeast(Left, High);
@@ -433,13 +487,18 @@ private:
                         C.plus(C.times(I, stride(AXIS_M, IN0)),
                                C.times(X.P, stride(AXIS_K, IN0))));
       int64_t Bytes = dtype_bytes(W.Sum);
-      Value *Pitch =
-          buffered(Masks ? C.times(C.times(Vectors, Blocks.lanes), Bytes)
-                         : C.number(MostColumns * Bytes),
-                   stride(AXIS_M, OUT));
-      Value *Out =
-          C.at(C.at(C.getPointer(Bases, OUT), C.times(I, stride(AXIS_M, OUT))),
-               C.times(J, W.Spreads ? stride(AXIS_N, OUT) : C.number(Bytes)));
+      Value *Pitch, *Out;
+      if (W.Tail) {
+        Pitch = C.number(sumPitch());
+        Out = C.at(Sums, C.times(C.CreateSub(I, X.I), Pitch));
+      } else {
+        Pitch = buffered(Masks ? C.times(C.times(Vectors, Blocks.lanes), Bytes)
+                               : C.number(MostColumns * Bytes),
+                         stride(AXIS_M, OUT));
+        Out = C.at(
+            C.at(C.getPointer(Bases, OUT), C.times(I, stride(AXIS_M, OUT))),
+            C.times(J, W.Spreads ? stride(AXIS_N, OUT) : C.number(Bytes)));
+      }
       C.CreateCall(Type, C.CreateSelect(IsHigh, Higher, Lower),
                    {X.Steps, In0, stride(AXIS_M, IN0), stride(AXIS_K, IN0),
                     B.Place, B.Step, buffered(Sums, Out), Pitch, Rows, Columns,
@@ -450,15 +509,6 @@ private:
               spreadFunction(U, W.Sum),
               {Sums, Pitch, Rows, Columns, Out, stride(AXIS_N, OUT), X.Adds});
         });
-      if (W.Tail) {
-        C.CreateCall(offsetsFunction(U, W),
-                     {Axis[AXIS_M], C.number(1), I, Rows, C.number(MostRows),
-                      RowTable, RowRuns});
-        callPart(C, Parts, CpuStore, storeType(U),
-                 {Sums, Pitch, Rows, Columns, Bases, RowTable,
-                  C.number(8 * MostRows), ColumnTable,
-                  C.number(8 * MostColumns), ColumnRuns, X.Adds, C.number(1)});
-      }
       return Rows;
     });
   }

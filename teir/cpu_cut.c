@@ -121,11 +121,9 @@ void *teir_cpu_is_direct(const struct teir_cpu_blocks *b, math *m,
     if (s->dot.converts)
       small = apply(m, CPU_BOTH, small,
                     at_most(m, macs_of(m, s), TEIR_CPU_CONVERTS_MACS - 1));
-    if (!s->finishes) /* sums that an epilogue waits for are not cut along K */
+    if (!s->finishes) /* nor are all sums kept for an epilogue */
       small = apply(m, CPU_EITHER, at_most(m, s->m, b->direct_m), small);
   }
-  if (s->turned && s->finishes)
-    small = apply(m, CPU_BOTH, small, at_most(m, s->k, TEIR_CPU_DIRECT_K));
   return small;
 }
 
@@ -203,8 +201,10 @@ struct teir_cpu_cut teir_cpu_cut_direct(const struct teir_cpu_blocks *b,
    * that no cache holds, some steps of all columns. */
   enum { FEW = 64, SHORT = 256, LONG = 1000 };
   struct teir_cpu_cut c = {.block_m = s->m, .block_k = s->k};
-  if (s->turned && !s->finishes)
+  if (s->turned) {
     c.block_k = number(m, TEIR_CPU_DIRECT_K);
+    c.block_m = s->finishes ? number(m, TEIR_CPU_DIRECT_M) : s->m;
+  }
   if (s->turned || s->finishes)
     return c;
   void *kept = at_most(m, apply(m, CPU_TIMES, s->k, s->n), b->direct_elements);

@@ -239,15 +239,10 @@ static void *price_matrix(math *m, const struct code *c,
   if (!w->direct)
     return price_packed(m, c);
   void *direct = price_direct(m, c);
-  bool is_short = c->s->turned && c->s->finishes;
-  if (!w->packed || (c->s->dot.group == 1 && !is_short))
+  if (!w->packed || c->s->dot.group == 1)
     return direct;
-  void *packed = price_packed(m, c);
-  if (c->s->dot.group > 1) /* teir_cpu_is_small_for_groups */
-    direct = apply(m, CPU_LEAST, direct, packed);
-  return is_short
-             ? choose(m, at_most(m, c->s->k, TEIR_CPU_DIRECT_K), direct, packed)
-             : direct;
+  /* teir_cpu_is_small_for_groups */
+  return apply(m, CPU_LEAST, direct, price_packed(m, c));
 }
 
 /* Of known sizes: there are neither calls nor loops. */

@@ -102,9 +102,11 @@ struct teir_cpu_dot teir_cpu_no_dot(enum dtype sum); /* of op NONE */
 struct teir_cpu_dot teir_cpu_choose_dot(const struct teir_cpu *, enum dtype in0,
                                         enum dtype in1, enum dtype sum);
 
+enum { TEIR_CPU_HEIGHTS = 3 };
 /* Panels of in1 of so many steps are packed in the frame where in1 lies across
- * the columns. */
-enum { TEIR_CPU_HEIGHTS = 3, TEIR_CPU_DIRECT_K = 128 };
+ * the columns; sums of so many rows wait there for all steps, if an epilogue
+ * follows. */
+enum { TEIR_CPU_DIRECT_K = 128, TEIR_CPU_DIRECT_M = 128 };
 /* Tiles multiply from so many rows, steps and multiplications on. */
 enum {
   TEIR_CPU_TILED_M = 6,

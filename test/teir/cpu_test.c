@@ -243,15 +243,16 @@ static void check_schedules(void) {
 /* Is the code faster than loops over rows, columns and, innermost, K, for sums
  * in floats or, of bytes, in 32 bits?  In1 lies along K, or along the columns;
  * in0 along K.  KNOWN: when it is compiled; the loop over rows is alone where
- * compilers write out the others.  SUMMED: elements less zero points.  BATCH:
- * of so many products. */
-enum { KNOWN = 1, SUMMED = 2, BATCH = 256 };
+ * compilers write out the others.  SUMMED: elements less zero points.
+ * FINISHED: an epilogue follows.  BATCH: of so many products. */
+enum { KNOWN = 1, SUMMED = 2, FINISHED = 4, BATCH = 256 };
 static bool pays_if(int how, const char *machine, int64_t m, int64_t n,
                     int64_t k, enum dtype in1, bool along_k) {
   const struct teir_cpu *c = teir_cpu_find(machine);
   enum dtype sum = in1 == DTYPE_I8 ? DTYPE_I32 : in1;
   struct teir_cpu_form f = {.type = {in1, in1, sum}, .sum = sum};
   f.one_axis = true;
+  f.finishes = how & FINISHED;
   f.dense[AXIS_K][IN0] = f.dense[AXIS_N][OUT] = true;
   f.dense[along_k ? AXIS_K : AXIS_N][IN1] = true;
   struct teir_cpu_ways w = teir_cpu_choose_ways(&f);
@@ -263,7 +264,7 @@ static bool pays_if(int how, const char *machine, int64_t m, int64_t n,
                                math.number(a, k),
                                teir_cpu_choose_dot(c, in1, in1, sum),
                                w.turned,
-                               false,
+                               how & FINISHED,
                                NULL};
   struct teir_cpu_loops inner = {math.number(a, batches * m * n),
                                  size.k,
@@ -313,6 +314,8 @@ static void check_prices(void) {
   CHECK(pays_if(BATCH, "avx512", 64, 64, 64, DTYPE_F32, true));
   CHECK(!pays_if(SUMMED, "avx512vnni", 8, 8, 8, DTYPE_I8, false));
   CHECK(pays_if(SUMMED, "avx512vnni", 24, 24, 24, DTYPE_I8, false));
+  CHECK(pays_if(FINISHED, "avx512", 16, 16, 300, DTYPE_F32, true));
+  CHECK(!pays_if(FINISHED, "avx512", 4, 4, 300, DTYPE_F32, true));
   for (int i = 0; i < teir_cpu_count(); i++)
     if (teir_cpu_at(i)->kernel != CPU_KERNEL_TILES) {
       const char *machine = teir_cpu_at(i)->name;
@@ -407,21 +410,22 @@ static void check_direct(void) {
       {49, 174, true, false, true},    {49, 175, false, true, false},
       {49, 174, false, true, true},    {384, 341, false, false, true},
       {384, 342, false, false, false}, {385, 300, false, false, false}};
+  /* Whether an epilogue waits for the sums, too. */
   struct arena *a = arena_open();
   struct teir_cpu_math math = teir_cpu_known(a);
   struct teir_cpu_blocks b =
       teir_cpu_blocks(teir_cpu_find("avx512"), DTYPE_F32);
   CHECK(b.direct_columns == 48 && b.direct_elements == 131072);
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+  for (size_t i = 0; i < 2 * (sizeof cases / sizeof *cases); i++) {
     struct teir_cpu_size size = {math.number(a, 3000),
-                                 math.number(a, cases[i].n),
-                                 math.number(a, cases[i].k),
+                                 math.number(a, cases[i / 2].n),
+                                 math.number(a, cases[i / 2].k),
                                  teir_cpu_no_dot(DTYPE_F32),
-                                 cases[i].turned,
-                                 false,
-                                 math.number(a, cases[i].across)};
+                                 cases[i / 2].turned,
+                                 i % 2,
+                                 math.number(a, cases[i / 2].across)};
     void *direct = teir_cpu_is_direct(&b, &math, &size);
-    CHECK((*(const int64_t *)direct != 0) == cases[i].direct);
+    CHECK((*(const int64_t *)direct != 0) == cases[i / 2].direct);
   }
   arena_close(a);
 }
