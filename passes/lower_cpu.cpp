@@ -129,10 +129,25 @@ const teir_cpu *meantCpu(const Function &F, bool &Others) {
   return teir_cpu_plain(Cpu);
 }
 
+// LLVM makes loops of 32 bytes for most processors that have more, Intel's and
+// x86-64-v4 (TuningPrefer256Bit in its X86.td).
+static bool prefersHalf(const Function &F) {
+  for (const char *Name : {"tune-cpu", "target-cpu"}) {
+    StringRef Cpu = F.getFnAttribute(Name).getValueAsString();
+    if (!Cpu.empty() && Cpu != "generic")
+      return Cpu != "x86-64" && !Cpu.consume_front("znver");
+  }
+  return false;
+}
+
 CpuPrices pricedCpus(const Function &F) {
+  enum { HALF = 32 };
   bool Others;
   const teir_cpu *Cpu = meantCpu(F, Others);
-  return {Cpu, Others ? teir_cpu_find("avx2") : Cpu};
+  int Bytes = Cpu->vector_bytes;
+  return {Others ? teir_cpu_find("avx2") : Cpu,
+          prefersHalf(F) ? std::min<int>(Bytes, HALF) : Bytes,
+          Cpu == teir_cpu_find("sse2")};
 }
 
 // ---- the choice at run time ----

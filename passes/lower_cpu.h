@@ -394,11 +394,13 @@ struct DefineCpuPass : llvm::PassInfoMixin<DefineCpuPass> {
 void defineCpu(llvm::Function &F, const CpuWork &W);
 // A processor in the table has the target of F.
 bool hasCpu(const llvm::Function &F);
-// Those by whose prices code and loops are compared: the one that F is compiled
-// for; where several are meant, loops have the weakest one's vectors, and code
-// is that of all later ones.
+// By what code and loops are compared: code is that of the processor that F is
+// compiled for; where several are meant, of all but the weakest one, whose
+// vectors the loops have.
 struct CpuPrices {
-  const teir_cpu *Loops, *Code;
+  const teir_cpu *Code;
+  int LoopBytes; // of vectors that compilers make of loops
+  bool AreOld;   // loops have SSE2 alone
 };
 CpuPrices pricedCpus(const llvm::Function &F);
 // The row of what a function's nests are computed by; `Others`: or others of

@@ -97,7 +97,7 @@ private:
     dtype Types[] = {W.In[IN1], W.Sum};
     const bool Summed[] = {C.map[By.Exchanged ? IN0 : IN1] != nullptr,
                            C.map[By.Exchanged ? IN1 : IN0] != nullptr};
-    teir_cpu_loops Loops = loops(Cpus.Loops->vector_bytes);
+    teir_cpu_loops Loops = loops(Cpus);
     teir_cpu_thin Thin = thin(By.C, W, Size);
     return teir_cpu_pays(Cpus.Code, &M, &Size, &Thin, extentOf(By.C, AXIS_C),
                          &Ways, Types, Summed, &Loops);
@@ -152,7 +152,7 @@ private:
 
   // Compilers write out loops that are known to be short, and vectorise the one
   // around them.
-  teir_cpu_loops loops(int VectorBytes) {
+  teir_cpu_loops loops(const CpuPrices &Cpus) {
     enum { WRITTEN_OUT = 32 };
     int64_t Known = 1;
     int At = C.axis_count - 1;
@@ -180,7 +180,8 @@ private:
             Beside,
             Stores,
             IsKnown,
-            VectorBytes};
+            Cpus.LoopBytes,
+            Cpus.AreOld};
   }
 
   // Of known sizes: shorter loops are written out, too, and then there is no

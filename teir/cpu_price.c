@@ -68,9 +68,13 @@ static int64_t price_scalar(const struct types *t,
   return dtype_bytes(t->in1) > 1 ? 5 * CYCLE / 16 : 7 * CYCLE / 8;
 }
 
-/* Of an iteration in vectors, times their lanes. */
+/* Of an iteration in vectors, times their lanes.  Old vectors have no products
+ * of 32 bits; sums of 16-bit integers have an instruction. */
 static int64_t price_lane(const struct types *t,
                           const struct teir_cpu_loops *l) {
+  if (l->old && !is_float(t))
+    return dtype_bytes(t->in1) == 2 && !l->stores ? 3 * CYCLE / 2
+                                                  : 5 * CYCLE / 2;
   if (!is_narrow(t))
     return CYCLE;
   return is_float(t) ? 2 * CYCLE : l->known ? 3 * CYCLE / 2 : CYCLE;
@@ -138,12 +142,8 @@ struct code {
   bool masks; /* for parts of vectors */
 };
 
-/* Rows that are multiplied at once, or half of them, and vectors along the
- * columns. */
-static void *heights(math *m, const struct code *c) {
-  return divide_up(m, c->s->m, c->b->direct_height[0]);
-}
-
+/* Half of the rows that are multiplied at once, and vectors along the columns.
+ */
 static void *halves(math *m, const struct code *c) {
   return divide_up(m, c->s->m, c->b->direct_height[1]);
 }
@@ -161,7 +161,7 @@ static void *price_direct(math *m, const struct code *c) {
   enum { BLOCK = 13 * CYCLE, LANE = 11 * CYCLE / 2, STEP = CYCLE / 2 };
   /* A step of a row, times a vector of columns. */
   bool narrow = is_narrow(c->t);
-  int64_t row = is_float(c->t) ? (narrow ? 26 : 10) : narrow ? 24 : 12;
+  int64_t row = is_float(c->t) ? (narrow ? 26 : 10) : narrow ? 24 : 16;
   int64_t columns = c->s->turned ? c->b->turned_columns : c->b->direct_columns;
   void *vector = vectors(m, c);
   void *steps = times(m, vector, c->s->k);
@@ -308,10 +308,14 @@ static void *price_thin(math *m, const struct code *c,
                    : otherwise;
 }
 
-/* What follows the sums, of a block. */
+/* What follows the sums.  Where a row is less than a vector, it waits for the
+ * one in front. */
 static void *price_finish(math *m, const struct code *c) {
-  enum { COLUMN = 90 * CYCLE, BLOCK = 80 * CYCLE };
-  return times(m, vectors(m, c), line(m, COLUMN, BLOCK, heights(m, c)));
+  enum { COLUMN = 50 * CYCLE, ROW = 9 * CYCLE, PART = 20 * CYCLE };
+  void *all = times(m, vectors(m, c), line(m, COLUMN, ROW, c->s->m));
+  void *parts = times(m, c->s->m, number(m, PART));
+  return choose(m, at_most(m, c->s->n, c->b->lanes - 1), plus(m, all, parts),
+                all);
 }
 
 /* Of all elements of an input, which has so many rows or columns. */
@@ -338,7 +342,7 @@ void *teir_cpu_pays(const struct teir_cpu *cpu, math *m,
                     const struct teir_cpu_thin *thin, void *batches,
                     const struct teir_cpu_ways *w, const enum dtype type[2],
                     const bool summed[2], const struct teir_cpu_loops *l) {
-  enum { FIXED = 70 * CYCLE, STRAIGHT = 12 * CYCLE, FINISH = 200 * CYCLE };
+  enum { FIXED = 70 * CYCLE, STRAIGHT = 12 * CYCLE, FINISH = 60 * CYCLE };
   /* More multiply-adds of a product than were measured: prices know neither
    * memory nor threads. */
   enum { MUCH = 1 << 20 };

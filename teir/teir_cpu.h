@@ -276,7 +276,8 @@ struct teir_cpu_loops {
   void *adjacent;   /* condition: elements that it moves over are neighbours */
   bool stores;      /* so does the result: every iteration stores */
   bool known;       /* all extents and strides, when the program is compiled */
-  int vector_bytes; /* of the processor that they are compiled for */
+  int vector_bytes; /* that compilers use on the processor */
+  bool old;         /* for which they have SSE2 alone */
 };
 /* Has it so few rows, or columns, that each is a product of a matrix and a
  * vector?  Then the matrix is read from memory once. */

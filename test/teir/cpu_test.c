@@ -271,13 +271,15 @@ static bool pays_if(int how, const char *machine, int64_t m, int64_t n,
                                  math.number(a, along_k),
                                  false,
                                  how & KNOWN,
-                                 c->vector_bytes};
+                                 c->vector_bytes,
+                                 false};
   struct teir_cpu_loops rows = {math.number(a, 1),
                                 math.number(a, m * n * k),
                                 math.number(a, along_k),
                                 true,
                                 true,
-                                c->vector_bytes};
+                                c->vector_bytes,
+                                false};
   struct teir_cpu_loops loops = how & KNOWN && n * k <= 32 ? rows : inner;
   enum dtype types[] = {in1, sum};
   bool summed[] = {how & SUMMED, how & SUMMED};
@@ -315,6 +317,8 @@ static void check_prices(void) {
   CHECK(!pays_if(SUMMED, "avx512vnni", 8, 8, 8, DTYPE_I8, false));
   CHECK(pays_if(SUMMED, "avx512vnni", 24, 24, 24, DTYPE_I8, false));
   CHECK(pays_if(FINISHED, "avx512", 16, 16, 300, DTYPE_F32, true));
+  CHECK(pays_if(FINISHED, "avx512", 16, 16, 100, DTYPE_F64, true));
+  CHECK(pays_if(FINISHED, "avx512", 16, 16, 300, DTYPE_F64, true));
   CHECK(!pays_if(FINISHED, "avx512", 4, 4, 300, DTYPE_F32, true));
   for (int i = 0; i < teir_cpu_count(); i++)
     if (teir_cpu_at(i)->kernel != CPU_KERNEL_TILES) {
