@@ -581,14 +581,14 @@ private:
         C.getInt64Ty());
     C.loop(C.number(0), Count, C.number(StoredColumns), [&](Value *I) {
       Value *Some = C.least(C.CreateSub(Count, I), C.number(StoredColumns));
-      C.CreateCall(offsetsFunction(U, W),
-                   {Axis[AXIS_N], C.number(1), C.plus(J, I), Some,
-                    C.number(StoredColumns), Table, Runs});
+      C.CreateCall(
+          offsetsFunction(U, W),
+          {Axis[AXIS_N], C.number(1), C.plus(J, I), Some, Some, Table, Runs});
       callPart(C, C.getPointer(C.argument(0), cpuPartsSlot(Tensors)), CpuStore,
                storeType(U),
                {C.at(Buffer, C.times(I, dtype_bytes(W.Sum))), C.number(0),
                 C.number(1), Some, Bases, Row, C.number(8), Table,
-                C.number(8 * StoredColumns), Runs, Adds, IsAdjacent});
+                C.times(Some, 8), Runs, Adds, IsAdjacent});
     });
   }
 };
