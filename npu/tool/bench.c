@@ -284,7 +284,8 @@ static bool read_cpu_case(struct tool *t, void *to, const char *word) {
          tool_usage(t,
                     "there is no case '%s'; there are those that it prints "
                     "without this word, or what these begin with as f32-16, "
-                    "and tccg, or one of it as 'tccg-ac,cb->ab'",
+                    "and tccg, or one of it as 'tccg-ac,cb->ab', and choice, "
+                    "or one of it as choice-f32",
                     word);
 }
 
@@ -295,7 +296,11 @@ static const struct tool_option cpu_options[] = {
          "f32-16, polybench; or tccg: 24 contractions of tensors, in float "
          "and in double, beside transpositions and OpenBLAS, and the "
          "median of the ratios, which takes minutes; or one of them, as "
-         "'tccg-ac,cb->ab'"},
+         "'tccg-ac,cb->ab'; or choice, or choice-f32: small products of "
+         "random shapes, where the program chooses between loops and code, "
+         "with the ratio of what its choice takes to the better of both, in "
+         "the mean, the share of 1.3 and more, that of the loops, and the "
+         "worst one"},
     KEYS_JSON_OPTION,
     {0},
 };

@@ -217,7 +217,7 @@ static bool has_product(const char *only, int bytes) {
 
 bool bench_is_cpu_case(const char *name) {
   return has_product(name, 4) || has_product(name, 8) ||
-         cpu_bench_has_work(name);
+         cpu_bench_has_work(name) || cpu_bench_is_choice(name);
 }
 
 static bool bench_type(struct tool *t, const char *folder, const char *only,
@@ -255,6 +255,8 @@ static bool bench_in(struct tool *t, const char *folder,
     keys_print(t, "openblas_kernels=%s\n", kernels);
   if (job->only && bench_is_einsum(job->only))
     return cpu_bench_einsums(t, folder, job->only);
+  if (job->only && cpu_bench_is_choice(job->only))
+    return cpu_bench_choices(t, folder, job->only);
   void *tensor[3] = {NULL, NULL, NULL};
   size_t bytes = (size_t)LARGEST * LARGEST * sizeof(double);
   for (int i = 0; i < 3; i++)

@@ -57,6 +57,12 @@ void cpu_bench_onednn_close(struct onednn *);
 /* `only`: as of bench_means_einsum. */
 bool cpu_bench_einsums(struct tool *, const char *folder, const char *only);
 
+/* ---- cpu_choice_bench.c ---- */
+
+/* `only`: as of cpu_bench_means. */
+bool cpu_bench_choices(struct tool *, const char *folder, const char *only);
+bool cpu_bench_is_choice(const char *only);
+
 /* ---- cpu_works_bench.c ---- */
 
 /* `only`: as of cpu_bench_means. */

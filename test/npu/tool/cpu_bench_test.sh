@@ -11,6 +11,7 @@ cases() { # cases NAME LINES: so many lines, each of a case that begins so
     fail "not $2 cases $1: $(cat out)"
 }
 cases f64-16-tn 1
+cases choice-f32 1
 for word in f32-1 f32- nonsense ""; do
   $nputeir bench cpu "$word" >out 2>&1
   [ $? = 2 ] && [ "$(wc -l <out)" = 1 ] || fail "'$word': $(cat out)"
