@@ -459,6 +459,26 @@ static bool check_block(struct reader *r, struct tile_program *q, int tensor) {
                     r->t->tensor[x->tensor].id);
 }
 
+/* Every block begins with a word of device memory: where loops do not lead to
+ * words, descriptors would leave out the bytes by which they miss them. */
+static bool check_starts(struct reader *r, const struct tile_program *q,
+                         int tensor) {
+  const struct map_nest group = {1, {q->group}};
+  const struct map_nest *nest[] = {&q->row, &q->column, &group};
+  for (int i = 0; i < 3 + AXIS_ROLES; i++) {
+    const struct map_nest *n = i < 3 ? nest[i] : &q->time[i - 3];
+    for (int k = 0; k < n->count; k++)
+      if (n->loop[k].extent > 1 && n->loop[k].stride_bytes[tensor] % WORD)
+        return diag_error(r->d, r->t->node[r->product].at,
+                          "axis %s moves blocks of %s by %lld bytes; "
+                          "descriptors move words of %d",
+                          n->loop[k].axis,
+                          r->t->tensor[q->transfer[tensor].tensor].id,
+                          (long long)n->loop[k].stride_bytes[tensor], WORD);
+  }
+  return true;
+}
+
 /* Sums of their own lie in a core, row-major without gaps. */
 static bool check_sums(struct reader *r) {
   const struct teir *t = r->t;
@@ -607,7 +627,7 @@ struct tile_program *map_program(struct arena *a, const struct teir *t,
     return NULL;
   for (int i = 0; i < TENSORS; i++) {
     fill_transfer(&r, q, i);
-    if (!check_block(&r, q, i))
+    if (!check_block(&r, q, i) || !check_starts(&r, q, i))
       return NULL;
   }
   q->zero = r.zero >= 0;

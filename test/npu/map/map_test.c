@@ -342,13 +342,28 @@ static void test_program(void) {
 
 /* One change each that the array cannot run; the message names the rule. */
 static void test_refusals(void) {
-  enum { PLACE, OFFSET, ORDER, GUARDED, BLOCK, OVERLAP, CORES, CASES };
+  enum {
+    PLACE,
+    OFFSET,
+    ORDER,
+    GUARDED,
+    BLOCK,
+    ROW_START,
+    COLUMN_START,
+    STEP_START,
+    OVERLAP,
+    CORES,
+    CASES
+  };
   static const char *const rule[CASES] = {
       [PLACE] = "rows, columns or time",
       [OFFSET] = "offset",
       [ORDER] = "around the product alone",
       [GUARDED] = "without guards",
       [BLOCK] = "contiguous along one of them",
+      [ROW_START] = "axis row moves blocks of in0 by",
+      [COLUMN_START] = "axis column moves blocks of out by",
+      [STEP_START] = "axis k moves blocks of in1 by",
       [OVERLAP] = "no element in common",
       [CORES] = "two halves",
   };
@@ -389,6 +404,15 @@ static void test_refusals(void) {
       break;
     case BLOCK:
       t->axis[teir_find_axis(t, "block_m")].stride_bytes[IN0].constant += 2;
+      break;
+    case ROW_START: /* half a word */
+      t->axis[teir_find_axis(t, "row")].stride_bytes[IN0].constant += 2;
+      break;
+    case COLUMN_START:
+      t->axis[teir_find_axis(t, "column")].stride_bytes[OUT].constant += 2;
+      break;
+    case STEP_START:
+      t->axis[teir_find_axis(t, "k")].stride_bytes[IN1].constant += 2;
       break;
     case CORES: /* m goes over rows, too */
       t->node[teir_find_node(t, "m")].place = TEIR_ROWS;
