@@ -374,6 +374,8 @@ Value *partsOf(CpuUnit &U, const CpuWork &W, StringRef Name, bool IsOld) {
   bool Packed = W.Packed && !Vector;
   if (W.Tail || Packed)
     Set(CpuStore, storeFunction(Plain, W, Name));
+  if (W.Direct)
+    Set(CpuScale, scaleFunction(Plain, W, Name));
   if (Packed) {
     CpuPanel In0 = driverPanel(U, W, IN0), In1 = driverPanel(U, W, IN1);
     Set(CpuPack0, U.Cpu.kernel == CPU_KERNEL_TILES ? linesFunction(Plain, In0)

@@ -99,7 +99,7 @@ constexpr const char *CpuAttribute = "nputeir-cpu";
 // the start of a panel's sums; kernels of a packed product, by height; those of
 // vectors, of which the second multiplies one step, or several vectors, where
 // there is one row and where there are few columns; what multiplies these as
-// rows, without packed panels.
+// rows, without packed panels; what finds the factors of isScaled.
 enum CpuPart {
   CpuStore,
   CpuPack0,
@@ -112,6 +112,7 @@ enum CpuPart {
   CpuVector = CpuKernels + TEIR_CPU_HEIGHTS,
   CpuColumn = CpuVector + 2,
   CpuExchanged = CpuColumn + 2,
+  CpuScale,
   CpuParts
 };
 // Numbers behind the functions: rows of the kernels, and of teir's blocks.
@@ -319,6 +320,18 @@ struct CpuCode {
 // runtime has them.
 llvm::Value *computeOnThreads(Code &C, CpuUnit &U, const CpuWork &W,
                               const CpuCode &By, llvm::Value *Slots);
+
+// ---- lower_cpu_scale.cpp ----
+// Is its epilogue alpha * sum + beta * out, with numbers that are the same for
+// all elements?
+bool isScaled(const CpuWork &W);
+// i64 (tensors, to): puts these factors, of the type of the sums, for the first
+// steps of a product and (CpuFurther) for others; 0 if out is not read.  Null:
+// it is not scaled.
+enum CpuFactor { CpuAlpha, CpuBeta, CpuFurther, CpuFactors = 2 * CpuFurther };
+llvm::Function *scaleFunction(CpuUnit &U, const CpuWork &W,
+                              llvm::StringRef Name);
+llvm::FunctionType *scaleType(CpuUnit &U);
 
 // ---- lower_cpu_direct.cpp, lower_cpu_direct_kernel.cpp ----
 // void (k, in0, in0_row, in0_k, in1, in1_k, out, out_row, rows, columns, add):

@@ -31,11 +31,13 @@ class Direct {
   Code C;
   unsigned Tensors;
   bool Masks, IsOld;
-  int PanelColumns; // of a packed panel; 0: in1 is read as it lies
+  bool Scales, Finishes; // what kernels store; else by an epilogue, or neither
+  int PanelColumns;      // of a packed panel; 0: in1 is read as it lies
   Value *Extent[AXIS_ROLES], *Axis[AXIS_ROLES];
   Value *Parts, *Bases, *Panel = nullptr, *Sums = nullptr;
   Value *Spreads = nullptr; // are the sums of a row not adjacent?
   Value *Across = nullptr;  // are in0's steps farther apart than its rows?
+  Value *Factors = nullptr, *Adds = nullptr; // whether kernels add to out
   // Offsets for the epilogue.
   Value *RowTable, *RowRuns, *ColumnTable, *ColumnRuns;
   enum { MostRows = 8, MostColumns = 64 };
@@ -44,7 +46,8 @@ class Direct {
 public:
   Direct(CpuUnit &U, const CpuWork &W, bool IsOld, Function &F)
       : U(U), W(W), Blocks(teir_cpu_blocks(&U.Cpu, W.Sum)), C(F),
-        Tensors(W.moved()), IsOld(IsOld),
+        Tensors(W.moved()), IsOld(IsOld), Scales(isScaled(W)),
+        Finishes(W.Tail && !Scales),
         PanelColumns(W.Turned ? Blocks.turned_columns : 0),
         SumRows(W.Turned ? TEIR_CPU_DIRECT_M : MostRows) {
     Masks = teir_cpu_has_masks(&U.Cpu, W.Sum) &&
@@ -67,8 +70,8 @@ public:
       Panel = panelFrame(TEIR_CPU_BLOCK);
     Value *None = C.number(0), *N = Extent[AXIS_N];
     Value *Vectors = C.divideUp(N, C.number(Blocks.lanes));
-    Block X = {None, Extent[AXIS_M], None, Extent[AXIS_K],
-               C.getNumber(C.argument(0), (int64_t)Tensors)};
+    findFactors();
+    Block X = {None, Extent[AXIS_M], None, Extent[AXIS_K], Adds};
     rows(X, None, N, Vectors, in1(X, None, Vectors));
     C.CreateRetVoid();
   }
@@ -84,7 +87,7 @@ public:
     Across = C.CreateICmpSLT(stride(AXIS_M, IN0), stride(AXIS_K, IN0));
     if (W.Packed)
       gate();
-    if (!W.Tail)
+    if (!Finishes)
       keepSteps();
     C.when(isForOneThread(), [&] {
       Type *P = bytePointer(C.getContext());
@@ -96,6 +99,7 @@ public:
 
   void emit() {
     readSlots();
+    findFactors();
     Bases = C.frame(C.getInt64Ty(), Tensors, 8);
     if (PanelColumns)
       Panel = panelFrame(TEIR_CPU_DIRECT_K);
@@ -105,7 +109,7 @@ public:
           C.CreateICmpNE(stride(AXIS_N, OUT), C.number(dtype_bytes(W.Sum)));
       Sums = sumsIf(Spreads, SumBytes);
     }
-    if (W.Tail) {
+    if (Finishes) {
       Sums = C.frame(C.getInt8Ty(), (uint64_t)(SumRows * sumPitch()), 64);
       RowTable = C.frame(C.getInt64Ty(), (uint64_t)SumRows * Tensors, 8);
       ColumnTable = C.frame(C.getInt64Ty(), MostColumns * Tensors, 8);
@@ -236,6 +240,16 @@ private:
     }
   }
 
+  void findFactors() {
+    Adds =
+        C.CreateAnd(C.getNumber(C.argument(0), (int64_t)Tensors), C.number(1));
+    if (!Scales)
+      return;
+    int64_t Bytes = CpuFactors * dtype_bytes(W.Sum);
+    Factors = C.frame(C.getInt8Ty(), (uint64_t)Bytes, 8);
+    Adds = callPart(C, Parts, CpuScale, scaleType(U), {C.argument(0), Factors});
+  }
+
   Value *atMost(Value *X, int64_t N) { return C.CreateICmpSLE(X, C.number(N)); }
 
   Value *isBlock() {
@@ -265,7 +279,7 @@ private:
 
   teir_cpu_size size() {
     return {Extent[AXIS_M], Extent[AXIS_N],           Extent[AXIS_K],
-            dotOf(U, W),    W.Turned && !W.Exchanged, W.Tail != nullptr,
+            dotOf(U, W),    W.Turned && !W.Exchanged, Finishes,
             Across};
   }
 
@@ -316,16 +330,17 @@ private:
   void blocks() {
     Value *M = Extent[AXIS_M], *K = Extent[AXIS_K];
     Value *Number = C.getNumber(C.argument(0), (int64_t)Tensors);
-    if (W.Tail) {
+    if (Finishes) {
       columns([&](Value *J, Value *Columns, Value *Vectors) {
         finished(J, Columns, Vectors, Number);
       });
       return;
     }
-    Value *Adds = C.CreateAnd(Number, C.number(1));
     Value *Steps = C.CreateLShr(Number, C.number(1));
     auto *Rows = static_cast<Value *>(cut().block_m);
-    C.loop(C.number(0), K, Steps, [&](Value *P) {
+    // What is scaled is so without steps, too.
+    Value *Some = Scales ? C.CreateSelect(atMost(K, 0), C.number(1), K) : K;
+    C.loop(C.number(0), Some, Steps, [&](Value *P) {
       Value *Further =
           C.CreateZExt(C.CreateICmpSGT(P, C.number(0)), C.getInt64Ty());
       C.loop(C.number(0), M, Rows, [&](Value *I) {
@@ -448,7 +463,8 @@ private:
                                     Vectors,
                                     Part && !Masks ? 1 : Blocks.lanes,
                                     directRows(Blocks, Height),
-                                    Part && Masks});
+                                    Part && Masks,
+                                    Scales});
   }
 
   // The kernel of as many vectors as the value says, for so many columns. Where
@@ -477,7 +493,7 @@ private:
     int Low = Blocks.direct_height[1], High = Blocks.direct_height[0];
     Value *Lower = kernels(Low, Vectors, Columns);
     Value *Higher = IsOld ? Lower : kernels(High, Vectors, Columns);
-    FunctionType *Type = directType(U);
+    FunctionType *Type = directKernelType(U, Scales);
     Value *M = C.plus(X.I, X.Rows);
     C.walk(X.I, M, [&](Value *I) {
       Value *Left = C.CreateSub(M, I);
@@ -488,7 +504,7 @@ private:
                                C.times(X.P, stride(AXIS_K, IN0))));
       int64_t Bytes = dtype_bytes(W.Sum);
       Value *Pitch, *Out;
-      if (W.Tail) {
+      if (Finishes) {
         Pitch = C.number(sumPitch());
         Out = C.at(Sums, C.times(C.CreateSub(I, X.I), Pitch));
       } else {
@@ -499,10 +515,15 @@ private:
             C.at(C.getPointer(Bases, OUT), C.times(I, stride(AXIS_M, OUT))),
             C.times(J, W.Spreads ? stride(AXIS_N, OUT) : C.number(Bytes)));
       }
-      C.CreateCall(Type, C.CreateSelect(IsHigh, Higher, Lower),
-                   {X.Steps, In0, stride(AXIS_M, IN0), stride(AXIS_K, IN0),
-                    B.Place, B.Step, buffered(Sums, Out), Pitch, Rows, Columns,
-                    buffered(C.number(0), X.Adds)});
+      SmallVector<Value *, 12> Arguments = {
+          X.Steps, In0,     stride(AXIS_M, IN0),          stride(AXIS_K, IN0),
+          B.Place, B.Step,  buffered(Sums, Out),          Pitch,
+          Rows,    Columns, buffered(C.number(0), X.Adds)};
+      if (Scales)
+        Arguments.push_back(C.CreateSelect(
+            C.CreateICmpSGT(X.P, C.number(0)),
+            C.at(Factors, CpuFurther * dtype_bytes(W.Sum)), Factors));
+      C.CreateCall(Type, C.CreateSelect(IsHigh, Higher, Lower), Arguments);
       if (W.Spreads)
         C.when(Spreads, [&] {
           C.CreateCall(
@@ -527,11 +548,13 @@ CpuPanel turnedPanel(CpuUnit &U, const CpuWork &W, bool Narrow) {
 // Null: nothing of such types and layouts is done so.
 static Function *blockFunction(CpuUnit &U, const CpuWork &W) {
   struct teir_cpu_dot Dot = dotOf(U, W);
-  if (W.Tail || W.Exchanged || Dot.group > 1 || Dot.converts)
+  bool Scales = isScaled(W);
+  if ((W.Tail && !Scales) || W.Exchanged || Dot.group > 1 || Dot.converts)
     return nullptr;
   bool IsNew;
   Function *F =
-      U.function(Twine("block.") + W.kind() + (W.Turned ? ".turned" : ""),
+      U.function(Twine("block.") + W.kind() + (W.Turned ? ".turned" : "") +
+                     (Scales ? ".scaled" : ""),
                  Type::getVoidTy(U.context()), "p", IsNew);
   if (!IsNew)
     return F;
@@ -547,6 +570,7 @@ Function *directFunction(CpuUnit &U, const CpuWork &W, StringRef Name,
   bool IsNew;
   std::string Of = W.Fixed ? Name.str()
                            : W.kind() + (W.Turned ? ".turned" : "") +
+                                 (isScaled(W) ? ".scaled" : "") +
                                  (IsOld ? ".old" : "") +
                                  (W.Spreads ? ".spreads" : "");
   Function *F = U.function("small." + Of + (W.Packed ? ".or.packed" : "") +

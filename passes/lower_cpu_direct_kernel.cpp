@@ -97,17 +97,30 @@ private:
   }
 
   // The result is added behind the steps, so that they need not wait for it.
-  Code::Values added(Value *Out, const Code::Values &Sums) {
+  Code::Values added(Value *Out, Code::Values Sums) {
+    bool IsFloat = Vector->isFPOrFPVectorTy();
+    if (S.Scales) {
+      Value *Alpha = factor(CpuAlpha);
+      for (Value *&Sum : Sums)
+        Sum = IsFloat ? C.CreateFMul(Sum, Alpha) : C.CreateMul(Sum, Alpha);
+    }
     Value *Adds = C.CreateICmpNE(D.Add, C.number(0));
     return C.choose(Adds, Sums, [&] {
+      Value *Beta = S.Scales ? factor(CpuBeta) : nullptr;
       Code::Values Now;
       places(Out, [&](Value *Place) {
         Value *Old = C.get(Vector, Place, Mask), *Sum = Sums[Now.size()];
-        Now.push_back(Vector->isFPOrFPVectorTy() ? C.CreateFAdd(Old, Sum)
-                                                 : C.CreateAdd(Old, Sum));
+        Now.push_back(Beta      ? multiplyAdd(C, U.Cpu, Old, Beta, Sum)
+                      : IsFloat ? C.CreateFAdd(Old, Sum)
+                                : C.CreateAdd(Old, Sum));
       });
       return Now;
     });
+  }
+
+  Value *factor(CpuFactor F) {
+    Value *V = C.get(Element, C.at(D.Factors, F * dtype_bytes(S.Sum)));
+    return S.Lanes > 1 ? C.CreateVectorSplat((unsigned)S.Lanes, V) : V;
   }
 
   Code::Values steps(Value *In0) {
@@ -152,8 +165,11 @@ void emitDirectKernel(CpuUnit &U, const DirectShape &S, Code &C,
   DirectKernel(U, S, C, D).emit();
 }
 
-// (k, in0, in0_row, in0_k, in1, in1_k, out, out_row, rows, columns, add)
-constexpr const char *KernelArguments = "ipiipipiiii";
+// (k, in0, in0_row, in0_k, in1, in1_k, out, out_row, rows, columns, add), and
+// the factors.
+static StringRef kernelArguments(bool Scales) {
+  return Scales ? "ipiipipiiiip" : "ipiipipiiii";
+}
 
 Function *directKernelFunction(CpuUnit &U, const DirectShape &S) {
   bool IsNew;
@@ -161,22 +177,24 @@ Function *directKernelFunction(CpuUnit &U, const DirectShape &S) {
       Twine("direct.") + dtype_name(S.In[0]) + "." + dtype_name(S.In[1]) + "." +
           dtype_name(S.Sum) + (S.Rows == DirectRows::Fewer ? ".few." : ".") +
           Twine(S.Height) + "." + Twine(S.Vectors) + "." + Twine(S.Lanes) +
-          (S.Masks ? ".part" : ""),
-      Type::getVoidTy(U.context()), KernelArguments, IsNew);
+          (S.Masks ? ".part" : "") + (S.Scales ? ".scaled" : ""),
+      Type::getVoidTy(U.context()), kernelArguments(S.Scales), IsNew);
   if (!IsNew)
     return F;
   Code C(*F);
   auto A = [&](unsigned I) { return C.argument(I); };
-  emitDirectKernel(
-      U, S, C,
-      {A(0), A(1), A(2), A(3), A(4), A(5), A(6), A(7), A(8), A(9), A(10)});
+  emitDirectKernel(U, S, C,
+                   {A(0), A(1), A(2), A(3), A(4), A(5), A(6), A(7), A(8), A(9),
+                    A(10), S.Scales ? A(11) : nullptr});
   C.CreateRetVoid();
   return F;
 }
 
-FunctionType *directType(CpuUnit &U) {
-  return U.type(Type::getVoidTy(U.context()), KernelArguments);
+FunctionType *directKernelType(CpuUnit &U, bool Scales) {
+  return U.type(Type::getVoidTy(U.context()), kernelArguments(Scales));
 }
+
+FunctionType *directType(CpuUnit &U) { return directKernelType(U, false); }
 
 DirectRows directRows(const struct teir_cpu_blocks &B, int Height) {
   return Height == B.direct_height[1] ? DirectRows::Fewer : DirectRows::Blocks;

@@ -13,12 +13,12 @@
 #ifdef Z0
 #define LEFT(X) ((SUM)(X) - Z0)
 #else
-#define LEFT(X) (SUM)X
+#define LEFT(X) (SUM) X
 #endif
 #ifdef Z1
 #define RIGHT(X) ((SUM)(X) - Z1)
 #else
-#define RIGHT(X) (SUM)X
+#define RIGHT(X) (SUM) X
 #endif
 
 #ifdef REFERENCE
@@ -50,6 +50,11 @@ PRODUCT(tt, a[p * lda + i], b[j * ldb + p], c[i * ldc + j], 0, s > 0 ? s : 0)
 PRODUCT(columns, a[i * lda + p], b[p * ldb + j], c[j * ldc + i], 0, *out + s)
 PRODUCT(spread, a[i * lda + 2 * p], b[p * ldb + 3 * j], c[i * ldc + 2 * j], 0,
         3 * s + *out)
+
+PRODUCT(scaled, a[i * lda + p], b[j * ldb + p], c[i * ldc + j], 0,
+        2 * s - 3 * *out)
+PRODUCT(scaled_nn, a[i * lda + p], b[p * ldb + j], c[i * ldc + j], 0,
+        *out * 5 + -s)
 
 /* A matrix and a vector; the sizes are those of products with one row or one
  * column. */
@@ -135,10 +140,10 @@ GROUPS(groups_apart, a[(g * m + x) * k + p], c[g * m + x])
 #include <string.h>
 #include <sys/mman.h>
 
-product ref_nn, ref_tn, ref_nt, ref_tt, ref_columns, ref_spread, ref_axes,
-    ref_groups, ref_groups_apart, ref_rows, ref_clamped, ref_across,
-    ref_across_less, ref_fewer, ref_eight, ref_odd, ref_low, ref_wide, ref_cube,
-    ref_tall, ref_turned, ref_turned_tall;
+product ref_nn, ref_tn, ref_nt, ref_tt, ref_columns, ref_spread, ref_scaled,
+    ref_scaled_nn, ref_axes, ref_groups, ref_groups_apart, ref_rows,
+    ref_clamped, ref_across, ref_across_less, ref_fewer, ref_eight, ref_odd,
+    ref_low, ref_wide, ref_cube, ref_tall, ref_turned, ref_turned_tall;
 
 enum { ROOM = 1 << 22, PAGE = 4096, NOTHING = 4 * PAGE };
 
@@ -183,6 +188,9 @@ static const struct shape {
               {"axes", axes, ref_axes, 'x', 'x', 'x'},
               {"groups", groups, ref_groups, 'x', 'x', 'x'},
               {"groups_apart", groups_apart, ref_groups_apart, 'x', 'x', 'x'}};
+static const struct shape scales[] = {
+    {"scaled", scaled, ref_scaled, 'n', 't', 'n'},
+    {"scaled_nn", scaled_nn, ref_scaled_nn, 'n', 'n', 'n'}};
 static const struct shape vectors[] = {
     {"rows", rows, ref_rows, 'n', 'n', 'n'},
     {"clamped", clamped, ref_clamped, 'n', 'n', 'n'},
@@ -306,6 +314,16 @@ int main(void) {
     wrong += !try(&shapes[s], 65, 2, 2100, 1);
     wrong += !try(&shapes[s], 2, 70, 1100, 0);
   }
+  static const long scaled_size[][3] = {
+      {5, 7, 0},   {3, 9, 2},     {16, 16, 16},   {7, 5, 130},
+      {1, 40, 30}, {65, 33, 70},  {100, 60, 300}, {300, 20, 700},
+      {9, 3, 400}, {70, 400, 257}};
+  for (int s = 0; s < 2; s++)
+    for (int i = 0; i < (int)(sizeof scaled_size / sizeof *scaled_size); i++) {
+      const long *x = scaled_size[i];
+      tries++;
+      wrong += !try(&scales[s], x[0], x[1], x[2], i % 3);
+    }
   wrong += !try(&shapes[3], 300, 20, 700, 1);
   wrong += !try(&shapes[1], 5, 300, 900, 2);
   printf("%d shapes, %d wrong\n", tries, wrong);
