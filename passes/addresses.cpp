@@ -183,10 +183,10 @@ bool Addresses::peel(const SCEV *S, const Loop &Scope, Address &Result) {
     if (It == Index.end() || !Rec->isAffine() ||
         !Rec->getLoop()->contains(&Scope) || Result.Stride[It->second])
       break;
-    const SCEV *Step = Rec->getStepRecurrence(SE);
+    const SCEV *Step = withoutWayBack(Rec->getStepRecurrence(SE));
     if (!usable(Step))
       return false;
-    Result.Stride[It->second] = Step;
+    Result.Stride[It->second] = Step->isZero() ? nullptr : Step;
     S = Rec->getStart();
   }
   Result.Start = S;

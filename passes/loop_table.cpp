@@ -200,6 +200,24 @@ bool LoopTable::numberOn(Address &X) {
   return true;
 }
 
+// ---- pointers that are set back ----
+
+// What a pointer moves by that a loop within moved on, and that is set back
+// behind it: max(n, 0) * s - n * s, which is nothing where n is no less than 0.
+// Where nothing cancels, the maximum stays, and nothing is asked.
+const SCEV *LoopTable::withoutWayBack(const SCEV *Step) {
+  enum { Maximum = 2 }; // nodes of an expression that go with it
+  Positive Rewriter(SE);
+  const SCEV *Short = Rewriter.visit(Step);
+  if (Short->getExpressionSize() + Maximum * Rewriter.Assumed.size() >=
+          Step->getExpressionSize() ||
+      !all_of(Rewriter.Assumed, [&](const SCEV *X) { return usable(X); }))
+    return Step;
+  for (const SCEV *X : Rewriter.Assumed)
+    Conditions(SE, Counted).atLeast(X, SE.getZero(X->getType()));
+  return Short;
+}
+
 // ---- directions ----
 
 // The start of a loop that counts down lies where it ends, which is the start

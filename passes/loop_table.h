@@ -57,6 +57,7 @@ protected:
   bool areSame(const llvm::SCEV *X, const llvm::SCEV *Y);
   const llvm::SCEV *constant(int64_t Number) const;
   bool isPart(int L) const;
+  const llvm::SCEV *withoutWayBack(const llvm::SCEV *Step);
   void numberThrough(Address &X);
   bool numberOn(Address &X);
   void reverseLoops(Address &X);

@@ -2,7 +2,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 73
+// DONE: 85
 #include "forms.h"
 #define I for (int i = 0; i < M; i++)
 #define J for (int j = 0; j < N; j++)
@@ -109,6 +109,42 @@ INT_FORM(bumped_rows) {
       int s = 0;
       for (int k = 0; k < K; k++, b += N)
         s += *a++ * *b;
+      *C++ = s;
+    }
+    A += K;
+  }
+}
+INT_FORM(set_back) { // behind a loop that it went through
+  I { // expected-remark {{mk,kn->mn}}
+    J {
+      const int8_t *b = B + j;
+      int s = 0;
+      for (int k = 0; k < K; k++, b += N)
+        s += *A++ * *b;
+      A -= K;
+      *C++ = s;
+    }
+    A += K;
+  }
+}
+INT_FORM(set_back_behind_two) {
+  I { // expected-remark {{mk,nk->mn}}
+    J {
+      int s = 0;
+      L s += A[k] * *B++;
+      *C++ = s;
+    }
+    A += K;
+    B -= (ptrdiff_t)N * K;
+  }
+}
+INT_FORM(set_back_by_less) { // a near miss: each element has a row of its own
+  I { // expected-remark {{kept}}
+    J {
+      int s = 0;
+      for (int k = 0; k < K; k++)
+        s += *A++ * B[k * N + j];
+      A -= K - 1;
       *C++ = s;
     }
     A += K;
