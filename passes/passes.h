@@ -144,13 +144,13 @@ class Sides;
 // which the nest's other code reads.
 struct SumLoop {
   llvm::Loop *L;
-  llvm::SmallVector<llvm::PHINode *, 4> Sums; // behind it, of one type
-  llvm::Instruction *Array = nullptr;         // stands for the array's address
+  llvm::SmallVector<llvm::Instruction *, 4> Sums; // behind it, of one type
+  llvm::Instruction *Array = nullptr; // stands for the array's address
   // The loops around L and how far each moves in the array, from the outermost.
   llvm::SmallVector<llvm::Loop *, 4> Around;
   llvm::SmallVector<const llvm::SCEV *, 4> Extent, Stride;
   // Of the sums, those that cannot be described, alone either.
-  llvm::SmallVector<const llvm::PHINode *, 4> Unreadable;
+  llvm::SmallVector<const llvm::Instruction *, 4> Unreadable;
 };
 // False and a verdict when the loop cannot be described as a nest.  With a part
 // that comes first, it is described what that does.

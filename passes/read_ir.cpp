@@ -302,7 +302,7 @@ private:
         To.stride_bytes[L] = valueOf(
             First->Stride[I], Twine(tensorName(To.tensor)) + "." + loopName(L));
       }
-      const PHINode &P = *First->Sums[S];
+      const Instruction &P = *First->Sums[S];
       store(To, LoopIndex[First->L->getParentLoop()], Code.Order[&P],
             read(&P, false, 0), at(P));
       if (V.diag.kind == DIAG_NONE)

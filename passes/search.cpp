@@ -337,7 +337,7 @@ bool Search::visitSums(Loop &L, size_t Before) {
       L.getLoopPreheader() && exitOf(L).To) {
     FactorMoves Moves(LI, SE);
     const Loop *Unread = nullptr; // whichever of its sums
-    SmallPtrSet<const PHINode *, 8> Unreadable;
+    SmallPtrSet<const Instruction *, 8> Unreadable;
     for (SumLoop &S : findSumLoops(L)) {
       if (S.L == Unread || (S.Sums.size() == 1 && Unreadable.count(S.Sums[0])))
         continue;

@@ -35,6 +35,7 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Cloning.h"
+#include "llvm/Transforms/Utils/Local.h"
 #include "llvm/Transforms/Utils/LoopUtils.h"
 
 using namespace llvm;
@@ -60,6 +61,31 @@ static bool isSum(const PHINode &P, const Loop &L) {
          (T->isFloatingPointTy() || T->isIntegerTy());
 }
 
+// What all of the sums are added to, where nothing else is done with them, as
+// with those of a loop that was unrolled; null: that is done.
+static Instruction *sumOfAll(ArrayRef<Instruction *> Sums) {
+  SmallVector<Instruction *, 8> Open(Sums.begin(), Sums.end());
+  auto IsOpen = [&](const Value *V) {
+    return V->hasOneUse() && is_contained(Open, V);
+  };
+  for (size_t At = 0; Open.size() > 1 && At < Open.size(); At++) {
+    auto *Add = Open[At]->hasOneUse()
+                    ? dyn_cast<BinaryOperator>(Open[At]->user_back())
+                    : nullptr;
+    if (!Add || Add->getParent() != Sums[0]->getParent() ||
+        (Add->getOpcode() != Instruction::FAdd &&
+         Add->getOpcode() != Instruction::Add) ||
+        !IsOpen(Add->getOperand(0)) || !IsOpen(Add->getOperand(1)))
+      continue;
+    erase_if(Open, [&](const Instruction *I) {
+      return I == Add->getOperand(0) || I == Add->getOperand(1);
+    });
+    Open.insert(Open.begin(), Add);
+    At = (size_t)-1; // again from the first
+  }
+  return Open.size() == 1 ? Open[0] : nullptr;
+}
+
 SmallVector<SumLoop, 2> findSumLoops(const Loop &L) {
   SmallVector<SumLoop, 2> Found;
   SmallVector<Loop *, 8> Open(L.begin(), L.end());
@@ -79,10 +105,13 @@ SmallVector<SumLoop, 2> findSumLoops(const Loop &L) {
         Alike &= P.getType() == All.Sums[0]->getType();
       }
     // Several may be one that was unrolled; else each is tried.
+    if (All.Sums.size() > 1 && Alike)
+      if (Instruction *Sum = sumOfAll(All.Sums))
+        Found.push_back({Inner, {Sum}, nullptr, {}, {}, {}, {}});
     if (!All.Sums.empty() && Alike)
       Found.push_back(All);
     if (All.Sums.size() > 1)
-      for (PHINode *P : All.Sums)
+      for (Instruction *P : All.Sums)
         Found.push_back({Inner, {P}, nullptr, {}, {}, {}, {}});
   }
   return Found;
@@ -316,26 +345,31 @@ private:
     BasicBlock *Behind = L.getExitBlock();
     assert(Behind && L.getLoopPreheader());
     for (size_t I = 0; I < S.Sums.size(); I++) {
-      auto *Sum = cast<PHINode>(Copies[S.Sums[I]]);
+      auto *Sum = cast<Instruction>(Copies[S.Sums[I]]);
       Instruction *At = &*Behind->getFirstInsertionPt();
       Value *Place = place(I, true, At);
       IRBuilder<> B(At);
       B.SetCurrentDebugLocation(DL);
       Value *Read = B.CreateAlignedLoad(Sum->getType(), Place, align(*Sum));
       Sum->replaceAllUsesWith(Read);
-      Sum->eraseFromParent();
+      if (isa<PHINode>(Sum))
+        Sum->eraseFromParent();
+      else // the sums that it is one of, too
+        RecursivelyDeleteTriviallyDeadInstructions(Sum);
     }
     if (Behind->phis().empty()) // nothing else is computed in it
       deleteDeadLoop(&L, &DT, &SE, &LI);
   }
 
-  Align align(const PHINode &Sum) const {
+  Align align(const Instruction &Sum) const {
     return M.getDataLayout().getABITypeAlign(Sum.getType());
   }
 
   // Who compares looks into the array, where the nest itself puts nothing.
   void fillForComparison(PHINode &Asked) {
-    Instruction *At = &*S.Sums[0]->getParent()->getFirstInsertionPt();
+    Instruction *At = isa<PHINode>(S.Sums[0])
+                          ? &*S.Sums[0]->getParent()->getFirstInsertionPt()
+                          : S.Sums[0]->getNextNode();
     IRBuilder<> B(At);
     B.SetCurrentDebugLocation(DL);
     Value *Compares = B.CreateICmpUGT(&Asked, B.getInt32(1));

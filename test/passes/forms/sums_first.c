@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 83
+// DONE: 97
 #include "forms.h"
 
 #include <math.h>
@@ -250,6 +250,44 @@ INT_FORM(begins_where_it_ended) {
   I J { // expected-remark {{kept}}
     L s += AB;
     while (s > 100) s = s / 3 - 1;
+    C[i * N + j] = s;
+  }
+}
+// A dot product in four sums, and what is left of it in a way of its own.
+#define FOUR(type, a, b)                                                       \
+  type s0 = 0, s1 = 0, s2 = 0, s3 = 0;                                         \
+  int k = 0;                                                                   \
+  for (; k <= K - 4; k += 4) {                                                 \
+    s0 += (type)(a)[k] * (b)[k];                                               \
+    s1 += (type)(a)[k + 1] * (b)[k + 1];                                       \
+    s2 += (type)(a)[k + 2] * (b)[k + 2];                                       \
+    s3 += (type)(a)[k + 3] * (b)[k + 3];                                       \
+  }
+INT_FORM(four_sums) {
+  I J { // expected-remark {{for its sums, which its other code reads: mkl,nkl->mn}}
+    const int8_t *a = A + i * K, *b = B + j * K;
+    FOUR(int32_t, a, b)
+    int32_t s = (s0 + s2) + (s1 + s3);
+    if (K - k == 3)
+      s += a[k] * b[k] + a[k + 1] * b[k + 1] + a[k + 2] * b[k + 2];
+    else if (K - k == 2)
+      s += a[k] * b[k] + a[k + 1] * b[k + 1];
+    else if (K - k == 1)
+      s += a[k] * b[k];
+    C[i * N + j] = s;
+  }
+}
+BF16_FORM(four_sums_of_floats) {
+  I J { // expected-remark {{for its sums, which its other code reads: mkl,nkl->mn}}
+    FOUR(float, A + i * K, B + j * K)
+    C[i * N + j] = fminf(fabsf(s0 + s1 + s2 + s3), 60) > 30 ? j : sqrtf(i);
+  }
+}
+INT_FORM(one_of_four_sums) { // is used by itself, too
+  I J { // expected-remark {{for its sums, which its other code reads: mkc,nkc->mnc}}
+    FOUR(int32_t, A + i * K, B + j * K)
+    int32_t s = s0 + s1 + s2 + s3;
+    while (s > 100) s = s / 3 - (s1 & 1);
     C[i * N + j] = s;
   }
 }
