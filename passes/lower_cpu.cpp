@@ -348,6 +348,7 @@ Value *takesTiles(Code &C, const teir_cpu &Cpu, const CpuWork &W, Value *Has) {
         teir_cpu_choose_dot(&Cpu, W.In[IN0], W.In[IN1], W.Sum),
         W.Turned,
         W.Tail != nullptr,
+        false,
         nullptr};
     auto *Small =
         static_cast<Value *>(teir_cpu_is_small_for_tiles(&Math, &Size));

@@ -278,8 +278,13 @@ private:
   }
 
   teir_cpu_size size() {
-    return {Extent[AXIS_M], Extent[AXIS_N],           Extent[AXIS_K],
-            dotOf(U, W),    W.Turned && !W.Exchanged, Finishes,
+    return {Extent[AXIS_M],
+            Extent[AXIS_N],
+            Extent[AXIS_K],
+            dotOf(U, W),
+            W.Turned && !W.Exchanged,
+            W.Tail != nullptr,
+            Scales,
             Across};
   }
 

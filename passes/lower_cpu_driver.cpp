@@ -125,9 +125,14 @@ private:
 
   void chooseBlocks() {
     teir_cpu_math Math = cpuMath(C);
-    teir_cpu_size Size = {
-        R[AXIS_M].Extent, R[AXIS_N].Extent, R[AXIS_K].Extent, Dot, false,
-        KeepsSums,        nullptr};
+    teir_cpu_size Size = {R[AXIS_M].Extent,
+                          R[AXIS_N].Extent,
+                          R[AXIS_K].Extent,
+                          Dot,
+                          false,
+                          KeepsSums,
+                          false,
+                          nullptr};
     struct teir_cpu_most Most = {panelRows(),       panelColumns(),
                                  number(CpuBlockM), number(CpuBlockN),
                                  number(CpuBlockK), number(CpuKeptN),

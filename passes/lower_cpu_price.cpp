@@ -66,9 +66,7 @@ public:
 
   void *surelyPays() {
     Arranged By(C);
-    CpuWork W = workOf(By.C, &F);
-    teir_cpu_size Size = sizeOf(By.C, W, {});
-    Size.finishes &= !isScaled(W);
+    teir_cpu_size Size = sizeOf(By.C, workOf(By.C, &F), {});
     dtype Types[] = {By.C.type[IN1], By.C.acc};
     return teir_cpu_surely_pays(&M, &Size, Types);
   }
@@ -101,7 +99,6 @@ private:
                            C.map[By.Exchanged ? IN1 : IN0] != nullptr};
     teir_cpu_loops Loops = loops(Cpus);
     teir_cpu_thin Thin = thin(By.C, W, Size);
-    Size.finishes &= !isScaled(W);
     return teir_cpu_pays(Cpus.Code, &M, &Size, &Thin, extentOf(By.C, AXIS_C),
                          &Ways, Types, Summed, &Loops);
   }
@@ -114,6 +111,7 @@ private:
             Dot,
             W.Turned,
             W.Tail != nullptr,
+            isScaled(W),
             nullptr};
   }
 

@@ -71,6 +71,7 @@ public:
                           teir_cpu_no_dot(W.Sum),
                           W.Turned,
                           W.Tail != nullptr,
+                          false,
                           nullptr};
     if (W.Row != CPU_VECTOR_NO)
       when(teir_cpu_has_few_rows(&Math, &Size, W.Row), cpuRowStride(W),

@@ -107,6 +107,19 @@ static void *has_few_blocks(const struct teir_cpu_blocks *b, math *m,
   return s->across ? choose(m, s->across, near, some) : some;
 }
 
+/* For an epilogue, where it is not packed? */
+static bool keeps_sums(const struct teir_cpu_size *s) {
+  return s->finishes && !s->scaled;
+}
+
+/* Panels of in1 are for all rows, of which each has some columns of the result
+ * after the other: lines and pages that do not stay near until the next panel.
+ */
+static void *stays_near(const struct teir_cpu_blocks *b, math *m,
+                        const struct teir_cpu_size *s) {
+  return at_most(m, apply(m, CPU_TIMES, s->m, s->n), 3 * b->direct_elements);
+}
+
 void *teir_cpu_is_direct(const struct teir_cpu_blocks *b, math *m,
                          const struct teir_cpu_size *s) {
   void *in1 = apply(m, CPU_TIMES, s->k, s->n);
@@ -121,7 +134,9 @@ void *teir_cpu_is_direct(const struct teir_cpu_blocks *b, math *m,
     if (s->dot.converts)
       small = apply(m, CPU_BOTH, small,
                     at_most(m, macs_of(m, s), TEIR_CPU_CONVERTS_MACS - 1));
-    if (!s->finishes) /* nor are all sums kept for an epilogue */
+    if (s->turned && !s->finishes)
+      small = apply(m, CPU_BOTH, small, stays_near(b, m, s));
+    if (!keeps_sums(s))
       small = apply(m, CPU_EITHER, at_most(m, s->m, b->direct_m), small);
   }
   return small;
@@ -203,9 +218,9 @@ struct teir_cpu_cut teir_cpu_cut_direct(const struct teir_cpu_blocks *b,
   struct teir_cpu_cut c = {.block_m = s->m, .block_k = s->k};
   if (s->turned) {
     c.block_k = number(m, TEIR_CPU_DIRECT_K);
-    c.block_m = s->finishes ? number(m, TEIR_CPU_DIRECT_M) : s->m;
+    c.block_m = keeps_sums(s) ? number(m, TEIR_CPU_DIRECT_M) : s->m;
   }
-  if (s->turned || s->finishes)
+  if (s->turned || keeps_sums(s))
     return c;
   void *kept = at_most(m, apply(m, CPU_TIMES, s->k, s->n), b->direct_elements);
   int64_t height = b->direct_height[0];
@@ -338,6 +353,7 @@ static struct known_ways choose_known(const struct teir_cpu_form *f,
       teir_cpu_choose_dot(c, f->type[IN0], f->type[IN1], f->sum),
       turned,
       f->finishes,
+      false,
       lies_across ? number(&m, 1) : NULL};
   struct known_ways w;
   w.direct = *(const int64_t *)teir_cpu_is_direct(&b, &m, &s);

@@ -331,7 +331,7 @@ void *teir_cpu_surely_pays(math *m, const struct teir_cpu_size *s,
                            const enum dtype type[2]) {
   enum { SURE = 16 };
   struct types t = {type[0], type[1]};
-  if (!is_float(&t) || is_narrow(&t) || s->finishes)
+  if (!is_float(&t) || is_narrow(&t) || (s->finishes && !s->scaled))
     return NULL;
   void *least = apply(m, CPU_LEAST, s->m, apply(m, CPU_LEAST, s->n, s->k));
   return apply(m, CPU_AT_MOST, number(m, SURE), least);
@@ -355,7 +355,7 @@ void *teir_cpu_pays(const struct teir_cpu *cpu, math *m,
                : w->straight
                    ? price_straight(m, &c)
                    : price_thin(m, &c, thin, w, price_matrix(m, &c, w));
-  if (s->finishes)
+  if (s->finishes && !s->scaled)
     each = plus(m, each, price_finish(m, &c));
   for (int in = IN0; in <= IN1; in++)
     if (summed[in])

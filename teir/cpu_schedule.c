@@ -554,6 +554,7 @@ static bool plan(struct schedule *s, struct diag *d) {
                                dot,
                                w.turned,
                                false,
+                               false,
                                m.number(s->a, crosses_in0(s))};
   if (w.vector != CPU_VECTOR_NO || w.straight || !teir_cpu_is_tiled(dot.op) ||
       known(teir_cpu_is_small_for_tiles(&m, &size))) {

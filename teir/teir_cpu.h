@@ -178,6 +178,7 @@ struct teir_cpu_size {
   struct teir_cpu_dot dot; /* where it is packed */
   bool turned;   /* in1 lies across the columns: its panels are packed */
   bool finishes; /* sums are complete before they go to the result */
+  bool scaled;   /* but for what is not packed: kernels do what follows */
   void *across;  /* condition: in0's steps are farther apart than its rows;
                     NULL: they are not */
 };

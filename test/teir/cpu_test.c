@@ -244,8 +244,9 @@ static void check_schedules(void) {
  * in floats or, of bytes, in 32 bits?  In1 lies along K, or along the columns;
  * in0 along K.  KNOWN: when it is compiled; the loop over rows is alone where
  * compilers write out the others.  SUMMED: elements less zero points.
- * FINISHED: an epilogue follows.  BATCH: of so many products. */
-enum { KNOWN = 1, SUMMED = 2, FINISHED = 4, BATCH = 256 };
+ * FINISHED: an epilogue follows; SCALED: kernels do.  BATCH: of so many
+ * products. */
+enum { KNOWN = 1, SUMMED = 2, FINISHED = 4, SCALED = 8, BATCH = 256 };
 static bool pays_if(int how, const char *machine, int64_t m, int64_t n,
                     int64_t k, enum dtype in1, bool along_k) {
   const struct teir_cpu *c = teir_cpu_find(machine);
@@ -259,13 +260,11 @@ static bool pays_if(int how, const char *machine, int64_t m, int64_t n,
   int64_t batches = how & BATCH ? BATCH : 1;
   struct arena *a = arena_open();
   struct teir_cpu_math math = teir_cpu_known(a);
-  struct teir_cpu_size size = {math.number(a, m),
-                               math.number(a, n),
-                               math.number(a, k),
-                               teir_cpu_choose_dot(c, in1, in1, sum),
-                               w.turned,
-                               how & FINISHED,
-                               NULL};
+  struct teir_cpu_size size = {
+      math.number(a, m), math.number(a, n),
+      math.number(a, k), teir_cpu_choose_dot(c, in1, in1, sum),
+      w.turned,          how & FINISHED,
+      how & SCALED,      NULL};
   struct teir_cpu_loops inner = {math.number(a, batches * m * n),
                                  size.k,
                                  math.number(a, along_k),
@@ -320,6 +319,8 @@ static void check_prices(void) {
   CHECK(pays_if(FINISHED, "avx512", 16, 16, 100, DTYPE_F64, true));
   CHECK(pays_if(FINISHED, "avx512", 16, 16, 300, DTYPE_F64, true));
   CHECK(!pays_if(FINISHED, "avx512", 4, 4, 300, DTYPE_F32, true));
+  CHECK(!pays_if(FINISHED, "avx512", 100, 3, 8, DTYPE_F32, false));
+  CHECK(pays_if(FINISHED | SCALED, "avx512", 100, 3, 8, DTYPE_F32, false));
   for (int i = 0; i < teir_cpu_count(); i++)
     if (teir_cpu_at(i)->kernel != CPU_KERNEL_TILES) {
       const char *machine = teir_cpu_at(i)->name;
@@ -369,6 +370,7 @@ static bool is_few(bool rows, int64_t m, int64_t n, int64_t k, bool finishes,
                                teir_cpu_no_dot(DTYPE_F32),
                                false,
                                finishes,
+                               false,
                                NULL};
   void *few = rows ? teir_cpu_has_few_rows(&math, &size, v)
                    : teir_cpu_has_few_columns(&math, &size, v);
@@ -427,10 +429,26 @@ static void check_direct(void) {
                                  teir_cpu_no_dot(DTYPE_F32),
                                  cases[i / 2].turned,
                                  i % 2,
+                                 false,
                                  math.number(a, cases[i / 2].across)};
     void *direct = teir_cpu_is_direct(&b, &math, &size);
     CHECK((*(const int64_t *)direct != 0) == cases[i / 2].direct);
   }
+  /* Panels of in1 for a result that does not stay near, but where packed sums
+   * would have to be kept. */
+  for (int64_t n = 131; n <= 132; n++)
+    for (int how = 0; how < 3; how++) {
+      struct teir_cpu_size size = {math.number(a, 3000),
+                                   math.number(a, n),
+                                   math.number(a, 20),
+                                   teir_cpu_no_dot(DTYPE_F32),
+                                   true,
+                                   how > 0,
+                                   how > 1,
+                                   NULL};
+      void *direct = teir_cpu_is_direct(&b, &math, &size);
+      CHECK((*(const int64_t *)direct != 0) == (how > 0 || n < 132));
+    }
   arena_close(a);
 }
 
@@ -464,6 +482,7 @@ static void check_block(void) {
                                  teir_cpu_no_dot(DTYPE_F32),
                                  cases[i].turned,
                                  false,
+                                 false,
                                  NULL};
     void *block = teir_cpu_is_block(&b, &math, &size, cases[i].masks);
     CHECK((*(const int64_t *)block != 0) == cases[i].block);
@@ -477,6 +496,7 @@ static void check_block(void) {
                                    math.number(a, TEIR_CPU_BLOCK),
                                    teir_cpu_no_dot(sum),
                                    how & 2,
+                                   false,
                                    false,
                                    how & 4 ? math.number(a, 1) : NULL};
       CHECK(*(const int64_t *)teir_cpu_is_direct(&b, &math, &size));
@@ -541,6 +561,9 @@ static void check_surely_pays(void) {
     CHECK(!teir_cpu_surely_pays(&math, &size, narrow));
     size.finishes = true;
     CHECK(!teir_cpu_surely_pays(&math, &size, types));
+    size.scaled = true;
+    CHECK(surely ==
+          (*(const int64_t *)teir_cpu_surely_pays(&math, &size, types) != 0));
   }
   arena_close(a);
 }
