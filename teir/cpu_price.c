@@ -329,12 +329,12 @@ static void *price_sums(math *m, const struct code *c, void *rows) {
 
 void *teir_cpu_surely_pays(math *m, const struct teir_cpu_size *s,
                            const enum dtype type[2]) {
-  enum { SURE = 16 };
+  enum { SURE = 8, TURNED = 16 };
   struct types t = {type[0], type[1]};
   if (!is_float(&t) || is_narrow(&t) || (s->finishes && !s->scaled))
     return NULL;
   void *least = apply(m, CPU_LEAST, s->m, apply(m, CPU_LEAST, s->n, s->k));
-  return apply(m, CPU_AT_MOST, number(m, SURE), least);
+  return apply(m, CPU_AT_MOST, number(m, s->turned ? TURNED : SURE), least);
 }
 
 void *teir_cpu_pays(const struct teir_cpu *cpu, math *m,

@@ -540,18 +540,20 @@ static void check_known_ways(void) {
 
 /* Sizes whose price need not be asked for have one that is low enough. */
 static void check_surely_pays(void) {
-  static const int64_t sizes[] = {15, 16, 64};
+  static const int64_t sizes[] = {7, 8, 15, 16, 64};
   enum { SIZES = sizeof sizes / sizeof *sizes };
   struct arena *a = arena_open();
   struct teir_cpu_math math = teir_cpu_known(a);
-  for (int i = 0; i < SIZES * SIZES * SIZES; i++) {
-    int64_t m = sizes[i % SIZES], n = sizes[i / SIZES % SIZES],
-            k = sizes[i / SIZES / SIZES];
-    struct teir_cpu_size size = {
-        .m = math.number(a, m), .n = math.number(a, n), .k = math.number(a, k)};
+  for (int i = 0; i < 2 * SIZES * SIZES * SIZES; i++) {
+    int64_t m = sizes[i / 2 % SIZES], n = sizes[i / 2 / SIZES % SIZES],
+            k = sizes[i / 2 / SIZES / SIZES], least = i % 2 ? 16 : 8;
+    struct teir_cpu_size size = {.m = math.number(a, m),
+                                 .n = math.number(a, n),
+                                 .k = math.number(a, k),
+                                 .turned = i % 2};
     const enum dtype types[] = {DTYPE_F32, DTYPE_F32};
     bool surely = *(const int64_t *)teir_cpu_surely_pays(&math, &size, types);
-    CHECK(surely == (m > 15 && n > 15 && k > 15));
+    CHECK(surely == (m >= least && n >= least && k >= least));
     for (int c = 0; surely && c < teir_cpu_count(); c++)
       if (teir_cpu_at(c)->kernel != CPU_KERNEL_TILES) {
         CHECK(pays(teir_cpu_at(c)->name, m, n, k, DTYPE_F32, false));
