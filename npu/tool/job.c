@@ -123,7 +123,9 @@ const struct tool_option job_options[] = {
     {"--relu", NULL, tool_flag, AT(problem.finish.relu),
      .help = "results below zero become zero"},
     {"--shift", "N", job_read_shift, 0,
-     .help = "integer results: sum / 2^N, halves up, saturated", .high = 31},
+     .help = "integer results narrower than their sums: sum / 2^N, halves up, "
+             "saturated",
+     .high = 31},
     {"--device", "NAME", job_read_device, AT(device), .help = "%s",
      .list = job_list_devices},
     {0},
