@@ -129,15 +129,14 @@ const teir_cpu *meantCpu(const Function &F, bool &Others) {
   return teir_cpu_plain(Cpu);
 }
 
-// LLVM makes loops of 32 bytes for most processors that have more, Intel's and
+// LLVM makes loops of 32 bytes for most processors that have more: Intel's, and
 // x86-64-v4 (TuningPrefer256Bit in its X86.td).
 static bool prefersHalf(const Function &F) {
-  for (const char *Name : {"tune-cpu", "target-cpu"}) {
-    StringRef Cpu = F.getFnAttribute(Name).getValueAsString();
-    if (!Cpu.empty() && Cpu != "generic")
-      return Cpu != "x86-64" && !Cpu.consume_front("znver");
-  }
-  return false;
+  StringRef Cpu = F.getFnAttribute("tune-cpu").getValueAsString();
+  if (Cpu.empty())
+    Cpu = F.getFnAttribute("target-cpu").getValueAsString();
+  return !Cpu.empty() && Cpu != "generic" && Cpu != "x86-64" &&
+         !Cpu.consume_front("znver") && !Cpu.consume_front("kn");
 }
 
 CpuPrices pricedCpus(const Function &F) {
