@@ -150,7 +150,7 @@ private:
     Value *All = C.CreateICmpSLE(C.plus(K, C.times(Run, Square)), Columns);
     Value *First = C.getNumber(ColumnOffsets, K);
     for (int J = 1; J < Square; J++) {
-      Value *At = C.least(C.plus(K, C.times(Run, J)), C.plus(Columns, -1));
+      Value *At = behind(K, C.times(Run, J));
       Value *Offset = C.CreateSub(C.getNumber(ColumnOffsets, At), First);
       All = C.CreateAnd(
           All, C.CreateAnd(C.CreateICmpEQ(C.getNumber(Runs, At), Run),
@@ -234,11 +234,18 @@ private:
     C.loop(First, Columns, C.number(P.Group), [&](Value *K) { collect(K); });
   }
 
+  // So many columns behind K, if that is one; else K: what stands behind the
+  // tables' last run is not theirs.
+  Value *behind(Value *K, Value *Count) {
+    Value *At = C.plus(K, Count);
+    return C.CreateSelect(C.CreateICmpSLT(At, Columns), At, K);
+  }
+
   // Through the ends of axes, of columns that are adjacent.
   Value *longRun(Value *K) {
-    Value *First = C.getNumber(ColumnOffsets, K), *Last = C.plus(Columns, -1);
+    Value *First = C.getNumber(ColumnOffsets, K);
     return C.settle(runFrom(K), [&](Value *Run) {
-      Value *Next = C.least(C.plus(K, Run), Last);
+      Value *Next = behind(K, Run);
       Value *Place = C.CreateSub(C.getNumber(ColumnOffsets, Next), First);
       Value *Goes = C.CreateICmpEQ(Place, C.times(Run, FromBytes));
       return C.CreateSelect(Goes, C.plus(Run, runFrom(Next)), Run);
