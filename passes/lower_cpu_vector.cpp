@@ -16,7 +16,12 @@ namespace nputeir {
 
 namespace {
 
-enum { StoredColumns = 256 };
+// Columns of which the epilogue gets offsets at once, those of all tensors: so
+// many that the table's room in the frame does not grow with these.
+static int64_t storedColumns(unsigned Tensors) {
+  enum { Most = 256, Offsets = 1280, Whole = 16 };
+  return std::clamp<int64_t>(Offsets / Tensors / Whole * Whole, Whole, Most);
+}
 constexpr int Together = TEIR_CPU_TOGETHER, Few = TEIR_CPU_FEW_TOGETHER;
 
 // What both kernels need: vectors of elements, of the sums' type.
@@ -339,6 +344,7 @@ class VectorDriver {
   const CpuWork &W;
   Code C;
   unsigned Tensors;
+  int64_t Stored;
   Kept Extent[AXIS_ROLES], Axis[AXIS_ROLES], Adds;
   Value *Bases, *Buffer = nullptr;
   Value *Vectors = nullptr; // elements of a few, each of VectorBytes
@@ -347,7 +353,7 @@ class VectorDriver {
 
 public:
   VectorDriver(CpuUnit &U, const CpuWork &W, Function &F)
-      : U(U), W(W), C(F), Tensors(W.moved()) {}
+      : U(U), W(W), C(F), Tensors(W.moved()), Stored(storedColumns(Tensors)) {}
 
   void emit() {
     int64_t Record = 1 + (int64_t)Tensors;
@@ -364,8 +370,8 @@ public:
       Buffer =
           C.frame(C.getInt8Ty(),
                   (uint64_t)(TEIR_CPU_BUFFER_COLUMNS * dtype_bytes(W.Sum)), 64);
-      Table = C.frame(C.getInt64Ty(), StoredColumns * Tensors, 8);
-      Runs = C.frame(C.getInt64Ty(), StoredColumns, 8);
+      Table = C.frame(C.getInt64Ty(), (uint64_t)Stored * Tensors, 8);
+      Runs = C.frame(C.getInt64Ty(), (uint64_t)Stored, 8);
       Row = C.frame(C.getInt64Ty(), Tensors, 8);
       RowRun = C.frame(C.getInt64Ty(), 1, 8);
       C.CreateCall(offsetsFunction(U, W),
@@ -579,8 +585,8 @@ private:
     Value *IsAdjacent = C.CreateZExt(
         C.CreateICmpEQ(stride(AXIS_N, OUT), C.number(dtype_bytes(W.Out))),
         C.getInt64Ty());
-    C.loop(C.number(0), Count, C.number(StoredColumns), [&](Value *I) {
-      Value *Some = C.least(C.CreateSub(Count, I), C.number(StoredColumns));
+    C.loop(C.number(0), Count, C.number(Stored), [&](Value *I) {
+      Value *Some = C.least(C.CreateSub(Count, I), C.number(Stored));
       C.CreateCall(
           offsetsFunction(U, W),
           {Axis[AXIS_N], C.number(1), C.plus(J, I), Some, Some, Table, Runs});
