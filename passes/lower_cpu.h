@@ -73,6 +73,7 @@ struct CpuWork {
   // adjacent along the rows.
   bool Spreads = false, Exchanged = false;
   bool Aside = false; // little of the work: code need not be each processor's
+  bool Finite = false; // floats are neither infinite nor NaN; asked with a tail
   teir_cpu_vector Vector = CPU_VECTOR_NO;
   // If it turns out to have one row, or one column.
   teir_cpu_vector Row = CPU_VECTOR_NO, Column = CPU_VECTOR_NO;
@@ -323,7 +324,7 @@ llvm::Value *computeOnThreads(Code &C, CpuUnit &U, const CpuWork &W,
 
 // ---- lower_cpu_scale.cpp ----
 // Is its epilogue alpha * sum + beta * out, with numbers that are the same for
-// all elements?
+// all elements, and may each part of a sum be multiplied by alpha?
 bool isScaled(const CpuWork &W);
 // i64 (tensors, to): puts these factors, of the type of the sums, for the first
 // steps of a product and (CpuFurther) for others; 0 if out is not read.  Null:

@@ -52,7 +52,9 @@ Function *cpuDeclare(const Function &Like, StringRef Prefix,
   StringRef Cpu = Like.getFnAttribute("target-cpu").getValueAsString();
   StringRef Features =
       Like.getFnAttribute("target-features").getValueAsString();
-  uint64_t Hash = stableHash(Text + "/" + Cpu.str() + "/" + Features.str());
+  bool IsFinite = cpuIsFinite(Like);
+  uint64_t Hash = stableHash(Text + "/" + Cpu.str() + "/" + Features.str() +
+                             (IsFinite ? "/finite" : ""));
   std::string Name = Prefix.str() + std::to_string(Hash);
   if (Function *F = madeBefore(M, Name))
     return F;
@@ -61,6 +63,7 @@ Function *cpuDeclare(const Function &Like, StringRef Prefix,
       GlobalValue::ExternalWeakLinkage, Name, M);
   F->setDoesNotThrow();
   F->addFnAttr(Attribute, Text);
+  F->addFnAttr(CpuFinite, IsFinite ? "true" : "false");
   // The code generator makes its tables once for all functions that are alike
   // in these.
   for (const char *Kept :

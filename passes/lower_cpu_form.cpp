@@ -2,6 +2,10 @@
 // and which code it needs.
 #include "lower_cpu_form.h"
 
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Operator.h"
+
 using namespace llvm;
 
 namespace nputeir {
@@ -227,6 +231,16 @@ private:
 
 } // namespace
 
+bool cpuIsFinite(const Function &F) {
+  if (F.hasFnAttribute(CpuFinite))
+    return F.getFnAttribute(CpuFinite).getValueAsBool();
+  return all_of(instructions(F), [](const Instruction &I) {
+    return !isa<FPMathOperator>(I) ||
+           !(isa<BinaryOperator>(I) || isa<IntrinsicInst>(I)) ||
+           (I.hasNoNaNs() && I.hasNoInfs());
+  });
+}
+
 CpuWork workOf(const contraction &C, const Function *For) {
   CpuWork W;
   W.In[0] = C.type[IN0];
@@ -234,6 +248,8 @@ CpuWork workOf(const contraction &C, const Function *For) {
   W.Out = C.type[OUT];
   W.Sum = C.acc;
   W.Tail = C.tail;
+  W.Finite =
+      C.tail && For && dtype_kind(C.acc) == DTYPE_FLOAT && cpuIsFinite(*For);
   CpuAxis Innermost = axesOf(C, AXIS_N).back();
   for (unsigned I = 0; TENSORS + I < tensorsOf(C); I++) {
     const contraction_extra &X = C.extra[I];

@@ -50,6 +50,10 @@ public:
 
 // Of an arranged contraction, in a function (null: in any).
 CpuWork workOf(const contraction &C, const llvm::Function *For);
+// Does all arithmetic in F hold for floats alone that are neither infinite nor
+// NaN?  What is made of it has an attribute, true or false.
+bool cpuIsFinite(const llvm::Function &F);
+constexpr const char *CpuFinite = "nputeir-finite";
 
 } // namespace nputeir
 

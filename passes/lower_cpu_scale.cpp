@@ -29,6 +29,10 @@ public:
     dtype T = W.Sum;
     if (!W.Tail || W.Out != T || dtype_bytes(T) < 4)
       return std::nullopt;
+    // Infinity times a sum is no sum of infinity times its parts, which may
+    // have other signs, or be zero.
+    if (dtype_kind(T) == DTYPE_FLOAT && !W.Finite)
+      return std::nullopt;
     std::optional<Factors> F = factors(W.Tail);
     return F && !F->Still && F->Of[TAIL_SUM] ? F : std::nullopt;
   }

@@ -13,7 +13,7 @@ std::string CpuWork::print() const {
   struct text T = {};
   int Ways = Packed | Direct << 1 | Turned << 2 | (int)Vector << 3 |
              Fixed.has_value() << 5 | Plain << 6 | (int)Row << 7 |
-             (int)Column << 9 | Aside << 11;
+             (int)Column << 9 | Aside << 11 | Finite << 12;
   text_printf(&T, "%s %s %s %s %d", dtype_name(In[0]), dtype_name(In[1]),
               dtype_name(Out), dtype_name(Sum), Ways);
   for (int64_t CpuFixed::*X : CpuFixed::Each)
@@ -94,7 +94,7 @@ bool CpuWork::parse(arena *A, StringRef Text, CpuWork &W) {
   int64_t Ways, Count, Limits[2], Fills[2];
   if (!readType(A, &S, W.In[0]) || !readType(A, &S, W.In[1]) ||
       !readType(A, &S, W.Out) || !readType(A, &S, W.Sum) ||
-      !scan_int(&S, &Ways) || Ways < 0 || Ways >= 4096 ||
+      !scan_int(&S, &Ways) || Ways < 0 || Ways >= 8192 ||
       !readFixed(&S, Ways & 32, W.Fixed) || !readPair(&S, LimitsMax, Limits) ||
       !readPair(&S, CALC_INPUTS, Fills) || !readLies(A, &S, W.Lies) ||
       !scan_int(&S, &Count) || Count < std::max(Fills[IN0], Fills[IN1]) ||
@@ -112,6 +112,7 @@ bool CpuWork::parse(arena *A, StringRef Text, CpuWork &W) {
   W.Row = (teir_cpu_vector)(Ways >> 7 & 3);
   W.Column = (teir_cpu_vector)(Ways >> 9 & 3);
   W.Aside = Ways & 2048;
+  W.Finite = Ways & 4096;
   const char *Name[CALC_INPUTS] = {"sum", "out"};
   dtype Type[CALC_INPUTS] = {W.Sum, W.Out};
   for (int I = 0; I < (int)Count; I++) {
