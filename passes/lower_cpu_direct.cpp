@@ -31,7 +31,7 @@ class Direct {
   Code C;
   unsigned Tensors;
   bool Masks, IsOld;
-  bool Scales, Finishes; // what kernels store; else by an epilogue, or neither
+  bool Scales, Finishes; // an epilogue in the kernels, or behind them
   int PanelColumns;      // of a packed panel; 0: in1 is read as it lies
   Value *Extent[AXIS_ROLES], *Axis[AXIS_ROLES];
   Value *Parts, *Bases, *Panel = nullptr, *Sums = nullptr;
@@ -337,15 +337,13 @@ private:
     Value *Number = C.getNumber(C.argument(0), (int64_t)Tensors);
     if (Finishes) {
       columns([&](Value *J, Value *Columns, Value *Vectors) {
-        finished(J, Columns, Vectors, Number);
+        finished(J, Columns, Vectors);
       });
       return;
     }
     Value *Steps = C.CreateLShr(Number, C.number(1));
     auto *Rows = static_cast<Value *>(cut().block_m);
-    // What is scaled is so without steps, too.
-    Value *Some = Scales ? C.CreateSelect(atMost(K, 0), C.number(1), K) : K;
-    C.loop(C.number(0), Some, Steps, [&](Value *P) {
+    C.loop(C.number(0), Scales ? someSteps() : K, Steps, [&](Value *P) {
       Value *Further =
           C.CreateZExt(C.CreateICmpSGT(P, C.number(0)), C.getInt64Ty());
       C.loop(C.number(0), M, Rows, [&](Value *I) {
@@ -359,8 +357,14 @@ private:
     });
   }
 
+  // An epilogue follows where there are no steps, too.
+  Value *someSteps() {
+    Value *K = Extent[AXIS_K];
+    return C.CreateSelect(atMost(K, 0), C.number(1), K);
+  }
+
   // Sums of some rows are kept until they are complete, then finished.
-  void finished(Value *J, Value *Columns, Value *Vectors, Value *Adds) {
+  void finished(Value *J, Value *Columns, Value *Vectors) {
     Value *M = Extent[AXIS_M], *Most = C.number(SumRows);
     auto Offsets = [&](axis_role R, Value *From, Value *Count, Value *Table,
                        Value *Runs) {
@@ -390,13 +394,11 @@ private:
     Value *Most = C.number(TEIR_CPU_DIRECT_K);
     Value *Packs =
         C.CreateOr(C.CreateICmpSGT(K, Most), C.CreateICmpEQ(I, None));
-    C.loop(None, C.CreateSelect(atMost(K, 0), C.number(1), K), Most,
-           [&](Value *P) {
-             Value *Further =
-                 C.CreateZExt(C.CreateICmpSGT(P, None), C.getInt64Ty());
-             Block X = {I, Rows, P, C.least(Most, C.CreateSub(K, P)), Further};
-             rows(X, J, Columns, Vectors, in1(X, J, Vectors, Packs));
-           });
+    C.loop(None, someSteps(), Most, [&](Value *P) {
+      Value *Further = C.CreateZExt(C.CreateICmpSGT(P, None), C.getInt64Ty());
+      Block X = {I, Rows, P, C.least(Most, C.CreateSub(K, P)), Further};
+      rows(X, J, Columns, Vectors, in1(X, J, Vectors, Packs));
+    });
   }
 
   void
