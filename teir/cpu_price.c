@@ -355,7 +355,7 @@ void *teir_cpu_pays(const struct teir_cpu *cpu, math *m,
                : w->straight
                    ? price_straight(m, &c)
                    : price_thin(m, &c, thin, w, price_matrix(m, &c, w));
-  if (s->finishes && !s->scaled)
+  if (s->finishes && !(s->scaled && w->direct))
     each = plus(m, each, price_finish(m, &c));
   for (int in = IN0; in <= IN1; in++)
     if (summed[in])

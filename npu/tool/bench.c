@@ -298,9 +298,9 @@ static const struct tool_option cpu_options[] = {
          "median of the ratios, which takes minutes; or one of them, as "
          "'tccg-ac,cb->ab'; or choice, or choice-f32: small products of "
          "random shapes, where the program chooses between loops and code, "
-         "with the ratio of what its choice takes to the better of both, in "
-         "the mean, the share of 1.3 and more, that of the loops, and the "
-         "worst one"},
+         "with the mean ratio of what it takes to the better of both, the "
+         "share of those with 1.3 and more, the share that takes 1.3 times "
+         "what plain clang does, and the worst one"},
     KEYS_JSON_OPTION,
     {0},
 };

@@ -13,12 +13,12 @@
 #ifdef Z0
 #define LEFT(X) ((SUM)(X) - Z0)
 #else
-#define LEFT(X) (SUM) X
+#define LEFT(X) (SUM)X
 #endif
 #ifdef Z1
 #define RIGHT(X) ((SUM)(X) - Z1)
 #else
-#define RIGHT(X) (SUM) X
+#define RIGHT(X) (SUM)X
 #endif
 
 #ifdef REFERENCE

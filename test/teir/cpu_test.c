@@ -416,12 +416,12 @@ static void check_direct(void) {
       {49, 174, true, false, true},    {49, 175, false, true, false},
       {49, 174, false, true, true},    {384, 341, false, false, true},
       {384, 342, false, false, false}, {385, 300, false, false, false}};
-  /* Whether an epilogue waits for the sums, too. */
   struct arena *a = arena_open();
   struct teir_cpu_math math = teir_cpu_known(a);
   struct teir_cpu_blocks b =
       teir_cpu_blocks(teir_cpu_find("avx512"), DTYPE_F32);
   CHECK(b.direct_columns == 48 && b.direct_elements == 131072);
+  /* The same where an epilogue waits for the sums. */
   for (size_t i = 0; i < 2 * (sizeof cases / sizeof *cases); i++) {
     struct teir_cpu_size size = {math.number(a, 3000),
                                  math.number(a, cases[i / 2].n),
@@ -556,8 +556,8 @@ static void check_surely_pays(void) {
     CHECK(surely == (m >= least && n >= least && k >= least));
     for (int c = 0; surely && c < teir_cpu_count(); c++)
       if (teir_cpu_at(c)->kernel != CPU_KERNEL_TILES) {
-        CHECK(pays(teir_cpu_at(c)->name, m, n, k, DTYPE_F32, false));
-        CHECK(pays(teir_cpu_at(c)->name, m, n, k, DTYPE_F64, false));
+        CHECK(pays(teir_cpu_at(c)->name, m, n, k, DTYPE_F32, size.turned));
+        CHECK(pays(teir_cpu_at(c)->name, m, n, k, DTYPE_F64, size.turned));
       }
     const enum dtype narrow[] = {DTYPE_I8, DTYPE_I32};
     CHECK(!teir_cpu_surely_pays(&math, &size, narrow));
