@@ -137,9 +137,30 @@ private:
       int Vectors = knownVectors(X.N - J);
       int64_t Columns =
           Vectors ? std::min<int64_t>(X.N - J, Vectors * Blocks.lanes) : 1;
-      fixedRows(J, Columns, Vectors, fixedIn1(J, Vectors));
-      J += Columns;
+      int64_t Count = likeFirst(J, Columns, Vectors);
+      auto Each = [&](Value *Column) {
+        int64_t Left = X.N - J - (Count - 1) * Columns;
+        fixedRows(Column, Columns, Vectors, fixedIn1(Column, Left, Vectors));
+      };
+      // Code in a row for all, unless it is long.
+      int64_t Height = teir_cpu_straight_height(&U.Cpu, Vectors, X.M);
+      if (!directIsShort(W.Sum, Count * X.K * Height * std::max(Vectors, 1)))
+        C.loop(C.number(J), C.number(J + Count * Columns), C.number(Columns),
+               Each);
+      else
+        for (int64_t I = 0; I < Count; I++)
+          Each(C.number(J + I * Columns));
+      J += Count * Columns;
     }
+  }
+
+  // How many blocks of columns from J on are like the first one.
+  int64_t likeFirst(int64_t J, int64_t Columns, int Vectors) {
+    int64_t Left = W.Fixed->N - J, Count = 1;
+    while (Columns == std::max(Vectors * Blocks.lanes, 1) &&
+           (Left -= Columns) >= Columns && knownVectors(Left) == Vectors)
+      Count++;
+    return Count;
   }
 
   Value *panelFrame(int64_t K) {
@@ -154,17 +175,18 @@ private:
     Value *Place, *Step;
   };
 
-  // From column J on, packed if that lies across the columns.
-  In1 fixedIn1(int64_t J, int Vectors) {
+  // From column J on, of so many that are left, packed if that lies across
+  // the columns.
+  In1 fixedIn1(Value *J, int64_t Left, int Vectors) {
     const CpuFixed &X = *W.Fixed;
-    Value *Place = C.at(fixedTensor(IN1), J * X.In1Column);
+    Value *Place = C.at(fixedTensor(IN1), C.times(J, X.In1Column));
     if (!W.Turned || !Vectors)
       return {Place, C.number(X.In1K)};
     CpuPanel P = turnedPanel(U, W, Vectors == 1);
     SmallVector<uint64_t, 64> Offsets;
     for (int I = 0; I < P.Rows; I++)
       Offsets.push_back(
-          (uint64_t)(std::min<int64_t>(I, X.N - 1 - J) * X.In1Column));
+          (uint64_t)(std::min<int64_t>(I, Left - 1) * X.In1Column));
     Value *Zero = table({0});
     C.CreateCall(packFunction(U, P), {Panel, Place, table(Offsets), Zero, Zero,
                                       table({(uint64_t)X.K}), C.number(X.K),
@@ -188,7 +210,7 @@ private:
         &Blocks, &Math, Math.number(Scope.A, Columns), Masks, W.Turned));
   }
 
-  void fixedRows(int64_t J, int64_t Columns, int Vectors, In1 B) {
+  void fixedRows(Value *J, int64_t Columns, int Vectors, In1 B) {
     int64_t M = W.Fixed->M;
     int64_t Height = teir_cpu_straight_height(&U.Cpu, Vectors, M);
     int64_t Whole = M / Height * Height;
@@ -204,7 +226,7 @@ private:
       Block(C.number(Whole), M - Whole);
   }
 
-  void fixedBlock(Value *I, int64_t J, int64_t Rows, int64_t Columns,
+  void fixedBlock(Value *I, Value *J, int64_t Rows, int64_t Columns,
                   int Vectors, In1 B) {
     const CpuFixed &X = *W.Fixed;
     DirectShape S = {{W.In[IN0], W.Turned && Vectors ? W.Sum : W.In[IN1]},
@@ -219,7 +241,7 @@ private:
                       C.at(fixedTensor(IN0), C.times(I, X.In0Row)),
                       C.number(X.In0Row), C.number(X.In0K), B.Place, B.Step,
                       C.at(C.at(fixedTensor(OUT), C.times(I, X.OutRow)),
-                           J * dtype_bytes(W.Sum)),
+                           C.times(J, dtype_bytes(W.Sum))),
                       C.number(X.OutRow), C.number(Rows), C.number(Columns),
                       C.number(X.Adds)});
   }

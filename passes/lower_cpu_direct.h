@@ -28,6 +28,8 @@ struct DirectData {
 };
 
 // ---- lower_cpu_direct_kernel.cpp ----
+// Whether so many vectors may be multiplied by code in a row.
+bool directIsShort(dtype Sum, int64_t Multiplications);
 // At the end of the code.
 void emitDirectKernel(CpuUnit &U, const DirectShape &S, Code &C,
                       const DirectData &D);

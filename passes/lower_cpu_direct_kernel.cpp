@@ -17,7 +17,6 @@ class DirectKernel {
   Value *Mask = nullptr;
   SmallVector<Value *, 16> In0Row; // offsets of rows
   Value *LastIn1, *LastOut;        // of the last vector
-  enum { MostUnrolled = 256 };     // multiplications
 
 public:
   DirectKernel(CpuUnit &U, const DirectShape &S, Code &C, const DirectData &D)
@@ -127,7 +126,7 @@ private:
     Code::Values Now = {In0, D.In1};
     Now.append((size_t)(S.Height * S.Vectors), Constant::getNullValue(Vector));
     auto *K = dyn_cast<ConstantInt>(D.K);
-    if (K && K->getSExtValue() * S.Height * S.Vectors <= MostUnrolled)
+    if (K && directIsShort(S.Sum, K->getSExtValue() * S.Height * S.Vectors))
       for (int64_t P = 0; P < K->getSExtValue(); P++)
         Now = step(Now);
     else
@@ -159,6 +158,12 @@ private:
 };
 
 } // namespace
+
+// An integer of 8 bytes is multiplied in parts, by some ten instructions.
+bool directIsShort(dtype Sum, int64_t Multiplications) {
+  enum { Most = 144, MostOfParts = 40 };
+  return Multiplications <= (Sum == DTYPE_I64 ? MostOfParts : Most);
+}
 
 void emitDirectKernel(CpuUnit &U, const DirectShape &S, Code &C,
                       const DirectData &D) {
