@@ -9,6 +9,8 @@
 /* The sums are a tensor of their own where they are not out's elements; what
  * an epilogue reads beside them and out comes behind. */
 enum { IN0, IN1, OUT, TENSORS, SUMS = TENSORS, EXTRAS };
+/* "in0", "in1" or "out". */
+const char *tensor_name(int tensor);
 
 /* C moves all three, M in0 and out, N in1 and out, K in0 and in1. */
 enum axis_role { AXIS_C, AXIS_M, AXIS_N, AXIS_K, AXIS_ROLES };

@@ -88,9 +88,8 @@ static enum dtype usual_sum(const struct contraction *c, enum dtype out) {
 
 static void add_tensors(struct arena *a, struct teir *t,
                         const struct contraction *c) {
-  static const char *const id[TENSORS] = {"in0", "in1", "out"};
   for (int i = 0; i < TENSORS; i++)
-    teir_add_tensor(a, t, id[i], c->type[i]);
+    teir_add_tensor(a, t, tensor_name(i), c->type[i]);
   if (c->tail)
     teir_add_tensor(a, t, "sum", c->acc);
   for (int i = 0; c->tail && i < c->extra_count; i++)

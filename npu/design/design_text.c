@@ -7,8 +7,6 @@ static const char *const port_name[PORT_KINDS] = {
     [PORT_FIFO] = "fifo",   [PORT_SOUTH] = "south", [PORT_WEST] = "west",
     [PORT_NORTH] = "north", [PORT_EAST] = "east",   [PORT_TRACE] = "trace"};
 
-static const char *const argument_name[] = {"in0", "in1", "out"};
-
 static const char *direction(bool mm2s) { return mm2s ? "mm2s" : "s2mm"; }
 
 /* "16x+1": so many steps of so many words; the outermost has no wrap of its
@@ -95,7 +93,7 @@ void design_print(const struct design *x, struct text *t) {
                 "task phase %d tile (%d,%d) %s%d bd %d %s +%llu words %u "
                 "repeat %d%s\n",
                 k->phase, k->column, k->row, direction(k->mm2s), k->channel,
-                k->bd, argument_name[k->argument],
+                k->bd, tensor_name(k->argument),
                 (unsigned long long)k->offset_bytes, k->length_words, k->repeat,
                 k->token ? " token" : "");
   }
@@ -181,7 +179,7 @@ void design_records(const struct design *x, struct text *t) {
                 " phase=%d channel=%s%d bd=%d tensor=%s offset=%llu words=%u "
                 "repeat=%d token=%d\n",
                 k->phase, direction(k->mm2s), k->channel, k->bd,
-                argument_name[k->argument], (unsigned long long)k->offset_bytes,
+                tensor_name(k->argument), (unsigned long long)k->offset_bytes,
                 k->length_words, k->repeat, k->token);
   }
 }

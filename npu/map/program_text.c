@@ -4,11 +4,10 @@
 /* A loop and the bytes by which it moves tensors. */
 static void print_loop(const struct tile_program *p, const char *what,
                        const struct map_loop *l, struct text *t) {
-  static const char *const name[] = {"in0", "in1", "out"};
   text_printf(t, "%s %s %lld", what, l->axis, (long long)l->extent);
   for (int i = 0; i < TENSORS; i++)
     if (l->stride_bytes[i])
-      text_printf(t, " %s %+lld", name[p->transfer[i].tensor],
+      text_printf(t, " %s %+lld", tensor_name(p->transfer[i].tensor),
                   (long long)l->stride_bytes[i]);
   text_puts(t, "\n");
 }
@@ -23,7 +22,6 @@ static void print_nests(const struct tile_program *p, const char *what,
 }
 
 void map_print(const struct tile_program *p, struct text *t) {
-  static const char *const name[] = {"in0", "in1", "out"};
   text_printf(t, "array %s %d columns %d rows", p->device->name,
               p->grid.columns, p->grid.rows);
   if (p->grid.split > 1)
@@ -58,7 +56,7 @@ void map_print(const struct tile_program *p, struct text *t) {
   text_puts(t, "\n");
   const struct map_panel *kept = &p->panel;
   if (kept->chunks)
-    text_printf(t, "kept %s in %d chunks", name[p->transfer[IN0].tensor],
+    text_printf(t, "kept %s in %d chunks", tensor_name(p->transfer[IN0].tensor),
                 kept->chunks);
   if (kept->chunks && kept->rounds < p->rounds_n)
     text_printf(t, " for %d of n", kept->rounds);
@@ -66,11 +64,11 @@ void map_print(const struct tile_program *p, struct text *t) {
     text_puts(t, "\n");
   if (kept->stretches)
     text_printf(t, "kept %s %d of every %d steps of k\n",
-                name[p->transfer[IN0].tensor], kept->kept,
+                tensor_name(p->transfer[IN0].tensor), kept->kept,
                 kept->kept + kept->streamed);
   for (int i = 0; i < TENSORS; i++) {
     const struct map_transfer *x = &p->transfer[i];
-    text_printf(t, "tensor %s %s%s bytes %lld\n", name[x->tensor],
+    text_printf(t, "tensor %s %s%s bytes %lld\n", tensor_name(x->tensor),
                 dtype_name(x->type), x->turned ? " turned" : "",
                 (long long)x->bytes);
   }

@@ -343,10 +343,9 @@ static void add_program(struct schedule *s) {
 /* ---- the whole ---- */
 
 static void add_tensors(struct schedule *s) {
-  static const char *const id[] = {"in0", "in1", "out"};
   const struct teir_problem *p = &s->work.problem;
   for (int i = 0; i < TENSORS; i++)
-    teir_add_tensor(s->a, s->t, id[i], p->type[i]);
+    teir_add_tensor(s->a, s->t, tensor_name(i), p->type[i]);
   s->sums = OUT;
   if (map_has_sums(p))
     s->sums = teir_add_tensor(s->a, s->t, "sum", p->acc);
