@@ -199,8 +199,14 @@ static bool aim_task(const struct design *x, const struct design_task *k,
         tile_address(k->column, 0, SHIM_BD + (uint32_t)id * CORE_BD_STRIDE);
     if (!write_bd(b, l, d))
       return false;
-    command_ddr_patch(l, address + 4, k->argument,
-                      k->offset_bytes + (uint64_t)b->offset_bytes);
+    uint64_t offset = k->offset_bytes + (uint64_t)b->offset_bytes;
+    if (offset > UINT32_MAX)
+      return diag_declined(d, loc_none(),
+                           "argument %d (%s) has data behind %llu bytes; a "
+                           "transaction reaches 4 GiB of each",
+                           k->argument, tensor_name(k->argument),
+                           (unsigned long long)offset);
+    command_ddr_patch(l, address + 4, k->argument, offset);
     id = b->bd.next;
   }
   return true;

@@ -3,20 +3,23 @@
 
 #include "teir_program.h"
 
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 const struct job job_defaults = {
     .device = "npu1",
     .problem = {.extent = {1}, .type = {DTYPE_BF16, DTYPE_BF16, DTYPE_F32}}};
 
-/* MxNxK */
-static bool read_sizes(const char *at, struct teir_problem *p) {
-  int64_t *const size = &p->extent[AXIS_M];
-  for (int i = 0; i < 3; i++) {
-    if (!tool_scan_number(&at, &size[i]) || size[i] < 1 ||
-        size[i] > INT32_MAX || *at != (i < 2 ? 'x' : 0))
+/* MxNxK in decimal digits, for 0x4x4 has a zero; whether the word is meant as
+ * one. */
+static bool read_sizes(const char *at, int64_t size[3]) {
+  for (int i = 0; i < 3; i++, at++) {
+    char *end;
+    size[i] = strtoll(at, &end, 10); /* the nearest to what is too large */
+    if (!isdigit((unsigned char)at[*at == '-']) || *end != (i < 2 ? 'x' : 0))
       return false;
-    at++;
+    at = end;
   }
   return true;
 }
@@ -35,8 +38,21 @@ static bool is_file(const char *word) {
 }
 
 bool job_is_program(const char *word) {
-  struct teir_problem p;
-  return strstr(word, "->") || is_file(word) || read_sizes(word, &p);
+  int64_t size[3];
+  return strstr(word, "->") || is_file(word) || read_sizes(word, size);
+}
+
+static bool take_sizes(struct tool *t, struct job *job, const char *word) {
+  int64_t *size = &job->problem.extent[AXIS_M];
+  if (!read_sizes(word, size))
+    return tool_usage(t,
+                      "'%s' is neither MxNxK, an einsum expression nor a "
+                      "FILE.teir, .tec or .json",
+                      word);
+  for (int i = 0; i < 3; i++)
+    if (size[i] < 1 || size[i] > INT32_MAX)
+      return tool_usage(t, "'%s': sizes go from 1 to %d", word, INT32_MAX);
+  return true;
 }
 
 bool job_read_input(struct tool *t, void *to, const char *word) {
@@ -45,11 +61,8 @@ bool job_read_input(struct tool *t, void *to, const char *word) {
     job->einsum.expression = word;
   else if (is_file(word))
     job->file = word;
-  else if (!read_sizes(word, &job->problem))
-    return tool_usage(t,
-                      "'%s' is neither MxNxK, an einsum expression nor a "
-                      "FILE.teir, .tec or .json",
-                      word);
+  else
+    return take_sizes(t, job, word);
   return true;
 }
 

@@ -177,7 +177,10 @@ static bool compiled(struct sim_job *j, const struct npu_result *r) {
 }
 
 static void put_result(const struct npu_result *r, struct text *t) {
-  text_printf(t, "predicted=%.0f\n", r->blocking.predicted_cycles);
+  if (r->blocking.predicted_cycles > 0)
+    text_printf(t, "predicted=%.0f\n", r->blocking.predicted_cycles);
+  else /* its blocks were not chosen */
+    text_puts(t, "predicted=-\n");
   keys_put_packed(r, t);
   text_puts(t, "\n");
   if (r->beyond.kind != DIAG_NONE)
