@@ -134,6 +134,8 @@ bool txn_write(const struct command_list *, const struct device *, int columns,
                struct text *txn, struct diag *);
 struct command_list *txn_read(struct arena *, const void *txn, size_t length,
                               int *columns, struct diag *);
+/* The first device of the generation that the header names, or NULL. */
+const struct device *txn_device(const void *txn, size_t length);
 
 /* ---- from a configuration to another ---- */
 /* Words that a change wants to find in device memory, behind the arguments of

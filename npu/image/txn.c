@@ -248,6 +248,14 @@ static bool read_operation(struct reading *r, uint32_t op, size_t size) {
   return true; /* nothing for the array */
 }
 
+const struct device *txn_device(const void *txn, size_t length) {
+  const struct device *dev = NULL;
+  for (int i = 0; length >= HEADER_BYTES && (dev = device_at(i)); i++)
+    if (dev->txn_generation == ((const uint8_t *)txn)[2])
+      return dev;
+  return NULL;
+}
+
 struct command_list *txn_read(struct arena *a, const void *txn, size_t length,
                               int *columns, struct diag *d) {
   struct reading r = {.bytes = txn, .list = command_list(a), .d = d};

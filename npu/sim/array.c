@@ -442,12 +442,27 @@ void sim_set_budget(struct sim *s, uint64_t cycles) {
 
 /* The columns that the header names are not asked: mlir-aie writes those of the
  * device.  Every address is (register.c). */
+static const struct command_list *read_run(const struct sim *s, struct arena *a,
+                                           const void *txn, size_t length,
+                                           struct diag *d) {
+  const struct device *of = txn_device(txn, length), *dev = s->device;
+  if (of && of->txn_generation != dev->txn_generation) {
+    diag_error(d, loc_none(),
+               "the transaction is for %s (generation %d in its header); the "
+               "preset %s is of %s",
+               of->name, of->txn_generation, s->options.preset->name,
+               dev->name);
+    return NULL;
+  }
+  int columns;
+  return txn_read(a, txn, length, &columns, d);
+}
+
 bool sim_run(struct sim *s, const void *txn, size_t length,
              const struct sim_buffer *argument, int argument_count,
              struct sim_report *report, struct diag *d) {
   struct arena *a = arena_open();
-  int columns;
-  const struct command_list *list = txn_read(a, txn, length, &columns, d);
+  const struct command_list *list = read_run(s, a, txn, length, d);
   bool done = list && sim_execute(s, list, argument, argument_count, report, d);
   arena_close(a);
   return done;
@@ -456,11 +471,10 @@ bool sim_run(struct sim *s, const void *txn, size_t length,
 bool sim_begin(struct sim *s, const void *txn, size_t length,
                const struct sim_buffer *argument, int argument_count,
                struct diag *d) {
-  int columns;
   s->run = arena_open();
   argument = arena_copy(s->run, argument, (size_t)argument_count,
                         (size_t)argument_count, sizeof *argument);
-  const struct command_list *list = txn_read(s->run, txn, length, &columns, d);
+  const struct command_list *list = read_run(s, s->run, txn, length, d);
   if (list && begin(s, list, argument, argument_count, d))
     return true;
   arena_close(s->run);

@@ -53,6 +53,7 @@ expect 0 '^right=1' "$nputeir" sim 'xab,xbc->xac' --sizes x=16,a=8,b=8,c=8 --str
 "$nputeir" map 'adec,ebd->abc' --sizes a=20,b=84,c=20,d=3,e=52 \
   --device 8700g-turbo -o packed.teir
 expect 0 '^right=1' "$nputeir" sim packed.teir --preset 8700g-turbo
+grep -q '^predicted=-$' output || fail "a placed schedule is predicted"
 
 expect 0 '^cycles=' $run --arg a.bin --arg a.bin --out 2:65536=c.bin --repeat 2
 [ "$(grep -c '^cycles=' output)" = 2 ] || fail "--repeat 2 is not two reports"
@@ -67,6 +68,8 @@ expect 1 'patches argument 2; 2 arguments were passed' \
   $run --arg a.bin --arg a.bin
 expect 1 'cycle budget of 100 used up' \
   $run --arg a.bin --arg a.bin --out 2:65536=c.bin --budget 100
+expect 1 'is for npu1 (generation 3 .*; the preset krackan is of npu4' \
+  $run --arg a.bin --arg a.bin --preset krackan
 expect 1 'missing.bin' $run --arg missing.bin
 expect 1 'xclbin' "$nputeir" sim a.bin design/design.txn
 expect 2 'no preset .nowhere.; there are phoenix' $run --preset nowhere
