@@ -13,6 +13,7 @@
 #include "middle_writes.h"
 #include "reads_first.h"
 #include "sum_loops.h"
+#include "written_out.h"
 
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -50,6 +51,7 @@ private:
         !(First ? readSums() && areApart() : readStatements()) ||
         !readConditions(Code, Outer, Places, SE, A, R, V))
       return false;
+    joinWrittenOut(R.Bounded, SE);
     finish(at(Outer));
     return true;
   }
