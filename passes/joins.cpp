@@ -260,6 +260,14 @@ const SCEV *Joins::wayTo(int L, const Remainder &R, ArrayRef<Address> All) {
   return nullptr;
 }
 
+int64_t Joins::stepOfCounter(int L) {
+  const SCEV *End;
+  CmpInst::Predicate Is;
+  const SCEVAddRecExpr *Rec =
+      isPlain(L) ? counter(*Loops[L], End, Is) : nullptr;
+  return Rec && Rec->getType()->isIntegerTy() ? std::abs(stepOf(Rec, SE)) : 0;
+}
+
 bool Joins::findRemainder(int L, int Before, ArrayRef<Address> All) {
   const SCEV *End;
   CmpInst::Predicate Is;

@@ -19,6 +19,8 @@ public:
   // After that: takes loops for the remainder loops of those before them, where
   // every address goes on.
   void findRemainders(llvm::ArrayRef<llvm::BasicBlock *> Blocks);
+  // How far a loop's counter goes in each iteration; 0: that is not known.
+  int64_t stepOfCounter(int L);
 
 private:
   // Each pair of loops is tried once, and each pair of addresses for it.

@@ -203,6 +203,11 @@ static T *inArena(arena *A, const SmallVectorImpl<T> &From) {
                          sizeof(T));
 }
 
+void NestBuilder::addMultiple(int Symbol, int64_t Times, int Of) {
+  assert(Symbol >= 0 && Of >= 0 && Times > 1);
+  Multiples.push_back({Symbol, Of, Times});
+}
+
 void NestBuilder::finish(loc At) {
   std::stable_sort(Statements.begin(), Statements.end(),
                    [](const nest_statement &X, const nest_statement &Y) {
@@ -226,6 +231,8 @@ void NestBuilder::finish(loc At) {
   N->scalar = inArena(A, Scalars);
   N->outside_count = (int)Outsides.size();
   N->outside = inArena(A, Outsides);
+  N->multiple_count = (int)Multiples.size();
+  N->multiple = inArena(A, Multiples);
   N->statement_count = (int)Statements.size();
   N->statement = inArena(A, Statements);
   N->infinite = Infinite && (GuardCount || Skips); // matters to nothing else

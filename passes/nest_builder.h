@@ -22,6 +22,7 @@ class NestBuilder {
   llvm::SmallVector<bool, 8> Local;  // of tensors: only the nest has it
   llvm::SmallVector<struct nest_loop, 8> Loops;
   llvm::SmallVector<nest_statement, 8> Statements;
+  llvm::SmallVector<nest_multiple, 4> Multiples;
 
 public:
   arena *A;
@@ -49,6 +50,10 @@ public:
   value valueOf(const llvm::SCEV *S, const llvm::Twine &Name);
   int tensorOf(const llvm::SCEV *Start);
   void setPitch(int Tensor, const llvm::SCEV *Bytes);
+  int pitch(int Tensor) const { return Pitches[Tensor]; }
+  const char *symbolName(int Symbol) const { return Symbols[Symbol]; }
+  // One symbol is so many times another.
+  void addMultiple(int Symbol, int64_t Times, int Of);
   const char *tensorName(int Tensor) const { return Tensors[Tensor]; }
   int outsideOf(llvm::Value *Number); // one from before the nest
   // After the last loop.  Strides are zero until they are filled in.

@@ -52,8 +52,45 @@ private:
         !readConditions(Code, Outer, Places, SE, A, R, V))
       return false;
     joinWrittenOut(R.Bounded, SE);
+    findMultiples();
     finish(at(Outer));
     return true;
+  }
+
+  // ---- what was unrolled by hand ----
+
+  // Of what a number is a constant multiple.
+  const SCEV *partOf(const SCEV *S, int64_t &Times) {
+    const auto *M = dyn_cast<SCEVMulExpr>(S);
+    const auto *C = M ? dyn_cast<SCEVConstant>(M->getOperand(0)) : nullptr;
+    Times = C ? C->getAPInt().getSExtValue() : 1;
+    if (!C)
+      return S;
+    SmallVector<const SCEV *, 4> Others(drop_begin(M->operands()));
+    return SE.getMulExpr(Others);
+  }
+
+  // Strides that are so many rows, and what a loop that steps over several
+  // numbers counts.
+  void findMultiples() {
+    for (int T = 0; T < (int)R.Tensor.size(); T++)
+      for (int S = 0; pitch(T) >= 0 && S < (int)R.Symbol.size(); S++) {
+        int64_t Large, Small;
+        if (S != pitch(T) &&
+            partOf(R.Symbol[S], Large) == partOf(R.Symbol[pitch(T)], Small) &&
+            Large % Small == 0 && Large / Small > 1)
+          addMultiple(S, Large / Small, pitch(T));
+      }
+    for (int L = 0; L < (int)Loops.size(); L++) {
+      int64_t Step = Places.stepOfCounter(L);
+      int Count = extent(L).symbol;
+      if (Step <= 1 || Count < 0)
+        continue;
+      const SCEV *N = R.Symbol[Count];
+      value All = valueOf(SE.getMulExpr(SE.getConstant(N->getType(), Step), N),
+                          Twine(symbolName(Count)) + ".all");
+      addMultiple(All.symbol, Step, Count);
+    }
   }
 
   // ---- loops ----

@@ -402,6 +402,12 @@ private:
                   : Place;
   }
 
+  static bool isExtent(const contraction &C, int Symbol) {
+    return any_of(
+        ArrayRef(C.axis, (size_t)C.axis_count),
+        [&](const contraction_axis &X) { return X.extent.symbol == Symbol; });
+  }
+
   // Linked: the first condition; null: there is none.
   Value *mayRun(Checks &Front, const contraction &C, const Operands &X,
                 Value *Linked) {
@@ -414,6 +420,9 @@ private:
         if (Extent.symbol >= 0 || Extent.constant <= 0)
           Require(Front.isPositive(Extent));
       }
+    for (int I = 0; I < Nest.N->multiple_count; I++)
+      if (isExtent(C, Nest.N->multiple[I].symbol))
+        Require(Front.isPositive({0, Nest.N->multiple[I].of}));
     Nest.eachCondition([&](const auto &X) { Require(Front.holds(X)); });
     for (Value *V : Nest.NonZero)
       Require(

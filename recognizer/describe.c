@@ -7,6 +7,7 @@
 #include "match.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* One that moves nothing yet. */
 static struct contraction_axis *add_axis(struct axes *x, const char *name,
@@ -67,6 +68,73 @@ static void add_rerolled_axes(struct axes *x) {
   }
 }
 
+static bool multiply(const struct nest *n, struct value v, int64_t times,
+                     struct value *product) {
+  *product = v;
+  if (v.symbol < 0)
+    return !__builtin_mul_overflow(v.constant, times, &product->constant);
+  for (int i = 0; i < n->multiple_count; i++)
+    if (n->multiple[i].of == v.symbol && n->multiple[i].times == times) {
+      product->symbol = n->multiple[i].symbol;
+      return true;
+    }
+  return false;
+}
+
+static bool is_limited(const struct sum *s, int leader) {
+  for (int t = 0; t < s->in_count; t++)
+    for (int i = 0; i < s->in[t]->arg_count; i++)
+      if (s->in[t]->arg[i]->moves & loop_bit(leader))
+        return true;
+  return false;
+}
+
+/* Each iteration of axis `loop` goes as far as all of `rerolled`. */
+static bool goes_on(const struct axes *x, int loop, int rerolled) {
+  const struct nest *n = x->match->nest;
+  const struct contraction_axis *l = &x->c->axis[loop];
+  const struct contraction_axis *r = &x->c->axis[rerolled];
+  struct value way;
+  for (int t = 0; t < TENSORS; t++)
+    if (!multiply(n, r->stride_bytes[t], r->extent.constant, &way) ||
+        !value_equal(l->stride_bytes[t], way))
+      return false;
+  for (int e = 0; e < x->c->extra_count; e++) {
+    const struct value *stride = x->c->extra[e].stride_bytes;
+    if (!multiply(n, stride[rerolled], r->extent.constant, &way) ||
+        !value_equal(stride[loop], way))
+      return false;
+  }
+  return multiply(n, l->extent, r->extent.constant, &way) &&
+         !is_limited(&x->content->sum, x->leader[loop]);
+}
+
+/* Axis `loop` becomes what it was before it was unrolled. */
+static void join_axes(struct axes *x, int loop, int rerolled) {
+  struct contraction *c = x->c;
+  struct contraction_axis *l = &c->axis[loop], *r = &c->axis[rerolled];
+  multiply(x->match->nest, l->extent, r->extent.constant, &l->extent);
+  memcpy(l->stride_bytes, r->stride_bytes, sizeof l->stride_bytes);
+  for (int e = 0; e < c->extra_count; e++)
+    c->extra[e].stride_bytes[loop] = c->extra[e].stride_bytes[rerolled];
+  c->axis_count--;
+  for (int i = rerolled; i < c->axis_count; i++) {
+    c->axis[i] = c->axis[i + 1];
+    x->leader[i] = x->leader[i + 1];
+    for (int e = 0; e < c->extra_count; e++)
+      c->extra[e].stride_bytes[i] = c->extra[e].stride_bytes[i + 1];
+  }
+}
+
+static void join_rerolled_axes(struct axes *x) {
+  for (int r = x->c->axis_count - 1; r >= 0; r--)
+    for (int l = 0; l < r && x->leader[r] < 0; l++)
+      if (x->leader[l] >= 0 && goes_on(x, l, r)) {
+        join_axes(x, l, r);
+        break;
+      }
+}
+
 /* The loop of the deepest statement that the leader leads: it has the name
  * that the source uses around the sum. */
 static int loop_led_by(const struct axes *x, const int *path, int count,
@@ -103,6 +171,7 @@ static void add_axes(struct axes *x) {
       add_loop_axis(x, x->places->leader[l], l);
   }
   add_rerolled_axes(x);
+  join_rerolled_axes(x);
 }
 
 /* in1 moves with the axis along which out lies densest, so that a row-major

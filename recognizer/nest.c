@@ -241,6 +241,10 @@ bool nest_check(const struct nest *n, struct diag *d) {
   for (int t = 0; t < n->tensor_count; t++)
     if (!check_value(n, (struct value){0, n->pitch[t]}, n->at, d))
       return false;
+  for (int i = 0; i < n->multiple_count; i++)
+    if (!check_value(n, (struct value){0, n->multiple[i].symbol}, n->at, d) ||
+        !check_value(n, (struct value){0, n->multiple[i].of}, n->at, d))
+      return false;
   for (int i = 0; i < n->statement_count; i++)
     if (!check_statement(n, i, d) || !check_together(n, i, d))
       return false;

@@ -2,6 +2,7 @@
  *
  *     tensor A i8              a tensor and its type; without a line: the sum's
  *     tensor B i8 pitch n      one whose rows lie a run-time value apart
+ *     multiple m 4 n           the run-time value m is four times n
  *     tensor r f32 local       one that only the nest has
  *     number alpha f32         a number that is known before the nest
  *     loop i 64                a loop; loops and statements below stand in it
@@ -171,6 +172,22 @@ static bool parse_end(struct parser *p) {
   return true;
 }
 
+static bool parse_symbol(struct parser *p, int *symbol) {
+  char *name = scan_name(&p->scan, p->arena);
+  return (name && (*symbol = parser_intern(p, &p->symbol, name)) >= 0) ||
+         parser_fail(p, "the name of a run-time value");
+}
+
+static bool parse_multiple(struct parser *p) {
+  struct nest *n = p->nest;
+  if (n->multiple_count == NAMES_MAX)
+    return parser_fail(p, "fewer multiples");
+  struct nest_multiple *m = &n->multiple[n->multiple_count++];
+  return parse_symbol(p, &m->symbol) &&
+         (scan_int(&p->scan, &m->times) || parser_fail(p, "a number")) &&
+         parse_symbol(p, &m->of);
+}
+
 static bool parse_infinite(struct parser *p) {
   return p->nest->infinite = true;
 }
@@ -179,14 +196,13 @@ static bool parse_line(struct parser *p) {
   static const struct {
     const char *word;
     bool (*parse)(struct parser *);
-  } line[] = {{"tensor", parse_tensor},
-              {"number", parse_outside},
-              {"infinite", parse_infinite},
-              {"loop", parse_loop},
-              {"end", parse_end}};
+  } line[] = {{"tensor", parse_tensor},  {"multiple", parse_multiple},
+              {"number", parse_outside}, {"infinite", parse_infinite},
+              {"loop", parse_loop},      {"end", parse_end}};
   char *word = scan_name(&p->scan, p->arena);
   if (!word)
-    return parser_fail(p, "tensor, number, infinite, loop, end or a statement");
+    return parser_fail(p, "tensor, multiple, number, infinite, loop, end or a "
+                          "statement");
   for (size_t i = 0; i < sizeof line / sizeof *line; i++)
     if (strcmp(word, line[i].word) == 0)
       return line[i].parse(p) && (scan_end_of_line(&p->scan) ||
@@ -212,6 +228,7 @@ struct nest *nest_parse(struct arena *a, const char *file, const char *text,
   n->at = scan_loc(&p->scan);
   n->loop = arena_array(a, NAMES_MAX, sizeof *n->loop);
   n->statement = arena_array(a, STATEMENTS_MAX, sizeof *n->statement);
+  n->multiple = arena_array(a, NAMES_MAX, sizeof *n->multiple);
   while (!scan_end(&p->scan))
     if (!parse_line(p))
       return NULL;

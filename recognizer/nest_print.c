@@ -280,6 +280,9 @@ static void print_names(const struct nest *n, struct text *t) {
       text_puts(t, " local");
     text_puts(t, "\n");
   }
+  for (int i = 0; i < n->multiple_count; i++)
+    text_printf(t, "multiple %s %lld %s\n", n->symbol[n->multiple[i].symbol],
+                (long long)n->multiple[i].times, n->symbol[n->multiple[i].of]);
   for (int i = 0; i < n->outside_count; i++) {
     const enum dtype *type = leaf_type(n, NEST_OUTSIDE, i);
     if (type)

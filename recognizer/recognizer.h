@@ -191,6 +191,12 @@ struct nest_statement {
   struct loc at;
 };
 
+/* One symbol is so many times another. */
+struct nest_multiple {
+  int symbol, of;
+  int64_t times;
+};
+
 struct nest {
   const char *function; /* NULL: not known */
   struct loc at;
@@ -204,6 +210,8 @@ struct nest {
   const char **symbol;
   const char **scalar;
   const char **outside; /* numbers that are known before the nest */
+  int multiple_count;
+  struct nest_multiple *multiple;
   bool infinite; /* floats may be infinite or NaN: zero times one is not zero */
   struct nest_statement *statement; /* in program order */
 };
@@ -223,7 +231,7 @@ enum rule {
 #undef RULE
   RULE_COUNT
 };
-const char *rule_name(enum rule);   /* "NeedsReassoc" */
+const char *rule_name(enum rule); /* "NeedsReassoc" */
 const char *rule_meaning(enum rule);
 const char *rule_advice(enum rule); /* what would change it; NULL: nothing */
 

@@ -47,6 +47,13 @@
   "r += A[i*16 + l] * B[l*32 + q] : i32\nend\nC[i*32 + q] = r : i32"
 #define IJ_OF_SUMS "tensor A i8\ntensor B i8\nloop i 64\nloop j e step 2\n"
 
+#define TWO_ROWS(multiples, step)                                              \
+  "tensor A i8 pitch p\ntensor B i8\n" multiples "loop i n\nloop j 32\n"       \
+  "s = 0 : i32\nt = 0 : i32\nloop k 16\n"                                      \
+  "s += A[i*q + k] * B[k*32 + j] : i32\n"                                      \
+  "t += A[i*q + k + rows(1)] * B[k*32 + j] : i32\nend\n"                       \
+  "C[i*" step " + j] = s : i32\nC[i*" step " + j + 32] = t : i32"
+
 static const struct match_row row[] = {
     {"product", IJK "C[i*32 + j] += " AB " : i32", "mk,kn->mn"},
     {"operands swapped", IJK "C[i*32 + j] += B[k*32 + j] * A[i*16 + k] : i32",
@@ -141,6 +148,15 @@ static const struct match_row row[] = {
      "A[i*16 + k] * B[k*o + j] : i32\nend\nloop q n after k\n"
      "s += A[i*16 + q] * B[q*o + j] : i32\nend\nC[i*32 + j] = s : i32",
      "IrregularUnrolling"},
+    /* unrolled by hand */
+    {"rows written out", TWO_ROWS("multiple q 2 p\nmultiple e 2 n\n", "64"),
+     "mk,kn->mn"},
+    {"rows further apart", TWO_ROWS("multiple q 3 p\nmultiple e 2 n\n", "64"),
+     "mxk,kn->mxn"},
+    {"as many rows as nobody knows", TWO_ROWS("multiple q 2 p\n", "64"),
+     "mxk,kn->mxn"},
+    {"rows of the result further apart",
+     TWO_ROWS("multiple q 2 p\nmultiple e 2 n\n", "128"), "mxk,kn->mxn"},
     {"two remainders",
      SUM_OF_TWO("loop q f step 1 after k\n" AT_Q "end\nloop r n after q\n"
                 "s += B[r*32 + j] * A[i*16 + r] : i32\n"),

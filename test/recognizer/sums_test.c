@@ -119,7 +119,7 @@ static const struct match_row row[] = {
     {"two products in a statement",
      IJ "loop k 8\nC[i*32 + j] += A[i*16 + k*2] * B[k*64 + j] + "
         "A[i*16 + k*2 + 1] * B[k*64 + j + 32] : i32",
-     "mkl,kln->mn"},
+     "mk,kn->mn"},
     {"two products that do not follow",
      IJ "loop k 8\nC[i*32 + j] += A[i*16 + k*2] * B[k*64 + j] + "
         "A[i*16 + k*2] * B[k*64 + j + 32] : i32",
@@ -131,7 +131,7 @@ static const struct match_row row[] = {
         "u += A[i*16 + k*4 + 2] * B[j*16 + k*4 + 2] : i32\n"
         "v += A[i*16 + k*4 + 3] * B[j*16 + k*4 + 3] : i32\nend\n"
         "C[i*32 + j] = (s + t) + (u + v) : i32",
-     "mkl,nkl->mn"},
+     "mk,nk->mn"},
     {"three accumulators and a copy of one",
      IJ "s = 0 : i32\nt = 0 : i32\nu = 0 : i32\nv = 0 : i32\nloop k 4\n"
         "s += A[i*16 + k*4] * B[j*16 + k*4] : i32\n"
@@ -161,7 +161,7 @@ static const struct match_row row[] = {
      "v += A[i*32 + k + 16] * B[k*8 + j*2 + 1] : i32\nend\n"
      "C[i*16 + j*2] = s : i32\nC[i*16 + j*2 + 1] = t : i32\n"
      "C[i*16 + j*2 + 8] = u : i32\nC[i*16 + j*2 + 9] = v : i32",
-     "mxk,knp->mxnp"},
+     "mk,kn->mn"},
     {"register tile, two places changed round",
      "tensor A i8\ntensor B i8\nloop i 4\nloop j 4\ns = 0 : i32\nt = 0 : i32\n"
      "u = 0 : i32\nv = 0 : i32\nloop k 16\n"
@@ -203,7 +203,7 @@ static const struct match_row row[] = {
      "C[i*n8 + j*2] = s : i32\nC[i*n8 + j*2 + 1] = t : i32\n"
      "C[i*n8 + j*2 + rows(1)] = u : i32\n"
      "C[i*n8 + j*2 + 1 + rows(1)] = v : i32",
-     "mxk,knp->mxnp"},
+     "mxk,kn->mxn"},
     {"register tile over rows, two places changed round",
      "tensor A i8 pitch lda\ntensor B i8\ntensor C i32 pitch n4\n"
      "loop i 4\nloop j 4\ns = 0 : i32\nt = 0 : i32\n"

@@ -38,7 +38,7 @@ static const char *const canonical[] = {
 };
 
 static const char sample[] =
-    "tensor C i32\ntensor A i8\ntensor B i8 pitch n2\n"
+    "tensor C i32\ntensor A i8\ntensor B i8 pitch n2\nmultiple lda 4 n2\n"
     "loop i 64\n  loop j n\n    C[i*32 + j] = 0 : i32\n    loop k 16\n"
     "      C[i*32 + j] = C[i*32 + j] + A[i*lda + k] * B[j + k*32 - rows(2) "
     "+ 3]"
@@ -89,6 +89,8 @@ static const struct {
     {"loop i 4\nC[i + rows(1)] = 0 : i32\n", 2, "a tensor with a pitch"},
     {"tensor C i8 pitch n\nloop i 4\nC[i*rows(1)] = 0 : i32\n", 3, "']'"},
     {"tensor C i8 pitch 3\n", 1, "a run-time value"},
+    {"multiple m 2\n", 1, "a run-time value"},
+    {"multiple m n\n", 1, "a number"},
     {"loop i 4\nC[i] + 0 : i32\n", 2, "'=' or '+='"},
     {"loop i 4\nC[i] = (A[i] : i32\n", 2, "')'"},
     {"tensor A i9\n", 1, "data type"},

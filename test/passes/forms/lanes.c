@@ -26,25 +26,25 @@ INT_FORM(along_the_sum) { // the rest of a row is in a loop of its own, if any
   I J C[i * N + j] = dot(K, A + i * K, B + j * K); // expected-remark 1-2 {{replaced by a call}}
 }
 INT_FORM(without_rest) {
-  I J { // expected-remark {{mkl,nkl->mn}}
+  I J { // expected-remark {{mk,nk->mn}}
     i4 v = {0};
     FOURS(k, K) v += FOUR(A + i * K + k) * FOUR(B + j * K + k);
     C[i * N + j] = ALL(v);
   }
 }
 INT_FORM(along_columns) {
-  I FOURS(j, N) { // expected-remark {{mk,knp->mnp}}
+  I FOURS(j, N) { // expected-remark {{mk,kn->mn}}
     i4 s = {1, 1, 1, 1};
     L s += A[i * K + k] * FOUR(B + k * N + j);
     *(i4 *)(C + i * N + j) = s;
   }
 }
 INT_FORM(in_memory) {
-  I L FOURS(j, N) // expected-remark {{mk,knp->mnp}}
+  I L FOURS(j, N) // expected-remark {{mk,kn->mn}}
     *(i4 *)(C + i * N + j) += A[i * K + k] * FOUR(B + k * N + j);
 }
 INT_FORM(with_relu) {
-  I FOURS(j, N) { // expected-remark {{mk,knp->mnp}}
+  I FOURS(j, N) { // expected-remark {{mk,kn->mn}}
     i4 s = {0};
     L s += A[i * K + k] * FOUR(B + k * N + j);
     *(i4 *)(C + i * N + j) = s & (s > 0);

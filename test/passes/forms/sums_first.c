@@ -264,7 +264,7 @@ INT_FORM(begins_where_it_ended) {
     s3 += (type)(a)[k + 3] * (b)[k + 3];                                       \
   }
 INT_FORM(four_sums) {
-  I J { // expected-remark {{for its sums, which its other code reads: mkl,nkl->mn}}
+  I J { // expected-remark {{for its sums, which its other code reads: mk,nk->mn}}
     const int8_t *a = A + i * K, *b = B + j * K;
     FOUR(int32_t, a, b)
     int32_t s = (s0 + s2) + (s1 + s3);
@@ -278,7 +278,7 @@ INT_FORM(four_sums) {
   }
 }
 BF16_FORM(four_sums_of_floats) {
-  I J { // expected-remark {{for its sums, which its other code reads: mkl,nkl->mn}}
+  I J { // expected-remark {{for its sums, which its other code reads: mk,nk->mn}}
     FOUR(float, A + i * K, B + j * K)
     C[i * N + j] = fminf(fabsf(s0 + s1 + s2 + s3), 60) > 30 ? j : sqrtf(i);
   }

@@ -12,7 +12,7 @@
 #define C_AT(i, j) C[(i) * N + (j)]
 
 INT_FORM(two_rows_at_a_time) {
-  I J { // expected-remark {{mkl,kln->mn}}
+  I J { // expected-remark {{mk,kn->mn with m=n_i n=n_j k=n_k.all}}
     int s = 0;
     for (int k = 0; k + 1 < K; k += 2)
       s += A_AT(i, k) * B_AT(k, j) + A_AT(i, k + 1) * B_AT(k + 1, j);
@@ -20,7 +20,7 @@ INT_FORM(two_rows_at_a_time) {
   }
 }
 INT_FORM(stored_from_the_second) {
-  I for (int j = 0; j + 1 < N; j += 2) { // expected-remark {{mk,knp->mnp}}
+  I for (int j = 0; j + 1 < N; j += 2) { // expected-remark {{mk,kn->mn with m=n_i n=n_j.all k=n_k}}
     int s = 0, t = 0;
     for (int k = 0; k < K; k++) {
       s += A_AT(i, k) * B_AT(k, j);
@@ -31,7 +31,7 @@ INT_FORM(stored_from_the_second) {
   }
 }
 INT_FORM(four_rows_in_two_sums) {
-  I J { // expected-remark {{mkl,kln->mn}}
+  I J { // expected-remark {{mk,kn->mn}}
     int s = 0, t = 0;
     for (int k = 0; k + 3 < K; k += 4) {
       s += A_AT(i, k) * B_AT(k, j) + A_AT(i, k + 1) * B_AT(k + 1, j);
@@ -82,11 +82,11 @@ INT_FORM(rows_of_another_length) {
       C[(i + 1) * (row) + j + 1] = v;                                          \
     }
 INT_FORM(register_tile) {
-  TILE(N) // expected-remark {{mxk,knp->mxnp}}
+  TILE(N) // expected-remark {{mk,kn->mn with m=n_i.all n=n_j.all k=n_k}}
 }
 // Rows of the result lie over each other: the guard must send this to the loop.
 INT_FORM(register_tile_overlaps) {
-  TILE(M) // expected-remark {{mxk,knp->mxnp}}
+  TILE(M) // expected-remark {{mk,kn->mn}}
 }
 INT_FORM(register_tile_changed_round) { // a near miss
   for (int i = 0; i + 1 < M; i += 2) // expected-remark {{for its sums}}
