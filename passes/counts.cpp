@@ -295,6 +295,13 @@ const SCEV *Counts::count(Loop &L) {
       resolve(SE.getExitCount(&L, exitOf(L).From), L.getParentLoop());
   bool IsNumber = !isa<SCEVCouldNotCompute>(Taken) &&
                   SE.getTypeSizeInBits(Taken->getType()) <= 64;
+  const SCEV *End;
+  bool Signed;
+  if (IsNumber && !usable(Taken))
+    if (const SCEV *Length = lengthTo(Taken, SE, End, Signed)) {
+      Ends.push_back({End, L.getParentLoop(), Signed});
+      Taken = Length;
+    }
   Taken = IsNumber ? SE.getNoopOrZeroExtend(withoutMinimum(Taken, SE), I64)
                    : nullptr;
   if (!Taken || !usable(Taken))

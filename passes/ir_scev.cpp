@@ -31,4 +31,26 @@ bool looksNegative(const SCEV *S) {
   return looksNegative(S, Left);
 }
 
+// max(start, start + length) - start
+const SCEV *lengthTo(const SCEV *Taken, ScalarEvolution &SE, const SCEV *&End,
+                     bool &Signed) {
+  const auto *Sum = dyn_cast<SCEVAddExpr>(Taken);
+  for (const SCEV *Part : Sum ? Sum->operands() : ArrayRef<const SCEV *>()) {
+    const auto *Max = dyn_cast<SCEVNAryExpr>(Part);
+    Signed = isa<SCEVSMaxExpr>(Part);
+    if (!Max || !(Signed || isa<SCEVUMaxExpr>(Part)) ||
+        Max->getNumOperands() != 2)
+      continue;
+    const SCEV *Start = SE.getMinusSCEV(Max, Taken);
+    for (unsigned I = 0; I < 2; I++) {
+      End = Max->getOperand(I);
+      const auto *Length = dyn_cast<SCEVConstant>(SE.getMinusSCEV(End, Start));
+      if (Max->getOperand(1 - I) == Start && Length &&
+          Length->getAPInt().isStrictlyPositive())
+        return Length;
+    }
+  }
+  return nullptr;
+}
+
 } // namespace nputeir

@@ -9,6 +9,12 @@ namespace nputeir {
 // Known or written to be below zero.
 bool looksNegative(const llvm::SCEV *S);
 
+// Taken, how often a loop is taken back, is a constant where End, at which its
+// counter ends, has not wrapped, and zero where it has: that constant.  Null:
+// it is something else.
+const llvm::SCEV *lengthTo(const llvm::SCEV *Taken, llvm::ScalarEvolution &SE,
+                           const llvm::SCEV *&End, bool &Signed);
+
 } // namespace nputeir
 
 #endif
