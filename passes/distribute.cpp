@@ -32,6 +32,7 @@
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Local.h"
 
 using namespace llvm;
@@ -39,7 +40,7 @@ using namespace llvm;
 namespace nputeir {
 namespace {
 
-enum { CopyBlocksMax = 64, GroupsMax = 8 };
+enum { CopyBlocksMax = 64, GroupsMax = 8, BlockLeast = 256 };
 
 // What some instructions of a loop are computed from, and what decides whether
 // they run.
@@ -101,6 +102,7 @@ class NestDistribution {
   const Instruction *TheSum = nullptr; // of the product that is looked at
   SmallVector<std::pair<LoadInst *, Instruction *>, 4> Stored; // and what
   Overlaps Places;
+  bool IsBlock = false;
 
 public:
   NestDistribution(Loop &L, LoopFacts &Facts, bool Vectors)
@@ -117,6 +119,16 @@ public:
     return splitMembers(Branches, To);
   }
 
+  // A block of results that is written out, and what is left of it, which other
+  // loops do.
+  bool runBlock(SplitBranches &Branches, NestParts &To) {
+    assert(Branches.empty());
+    IsBlock = true;
+    return partBlock() && splitGroup(Branches, To);
+  }
+
+  bool isBlock() { return partBlock(); }
+
   bool mayRun() {
     return findWriters() && any_of(Writers, [&](Instruction *W) {
              return storesProduct(*cast<StoreInst>(W));
@@ -124,17 +136,41 @@ public:
   }
 
 private:
+  // All stores are sums in one array; first the group of the block.
+  bool partBlock() {
+    if (!findWriters() || Groups.size() > 1 || isUsedAfter(L) ||
+        !all_of(Groups[0], [](const StoreInst *S) { return storesSum(*S); }) ||
+        !partByLoops())
+      return false;
+    stable_sort(Groups, [](const Group &X, const Group &Y) {
+      return X.size() > Y.size();
+    });
+    return Groups[0].size() > 1;
+  }
+
   bool splitMembers(SplitBranches &Branches, NestParts &To) {
     return splitGroup(Branches, To) ||
            (part([&](const StoreInst &S, const StoreInst &X) {
               return Places.areMembers(S, X);
             }) &&
             splitGroup(Branches, To)) ||
+           (partByLoops() && splitGroup(Branches, To)) ||
            (part([&](const StoreInst &S, const StoreInst &X) {
-              return storesSum(S) && storesSum(X) &&
-                     Places.placeOf(S) != Places.placeOf(X);
+              return areOtherSums(S, X);
             }) &&
             splitGroup(Branches, To));
+  }
+
+  bool partByLoops() {
+    return part([&](const StoreInst &S, const StoreInst &X) {
+      return areOtherSums(S, X) && Facts.LI.getLoopFor(S.getParent()) !=
+                                       Facts.LI.getLoopFor(X.getParent());
+    });
+  }
+
+  bool areOtherSums(const StoreInst &S, const StoreInst &X) {
+    return storesSum(S) && storesSum(X) &&
+           Places.placeOf(S) != Places.placeOf(X);
   }
 
   bool splitGroup(SplitBranches &Branches, NestParts &To) {
@@ -221,7 +257,7 @@ private:
   // Where two loops move the element alike, it is none of one contraction.
   bool storesProduct(StoreInst &S) {
     SmallPtrSet<const SCEV *, 4> Steps;
-    const SCEV *Place = Facts.SE.getSCEV(S.getPointerOperand());
+    const SCEV *Place = Places.placeOf(S);
     while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(Place)) {
       if (L.contains(Rec->getLoop()) &&
           !Steps.insert(Rec->getStepRecurrence(Facts.SE)).second)
@@ -306,6 +342,7 @@ private:
       if (First.count(W) == IsProduct)
         for (const Instruction *X : Other.All)
           if (getLoadStorePointerOperand(X) && !Places.areApart(*W, *X) &&
+              !(IsBlock && Places.areRows(*W, *X)) &&
               !inOrder(*W, *X, IsProduct) && !Places.areColumns(*W, *X))
             return false;
     return true;
@@ -322,10 +359,76 @@ private:
            areApart(true, Rest) && (MayBeFirst.Product || MayBeFirst.Rest);
   }
 
+  // How many products of the block there are, at most; null: not known.
+  Value *countProducts(Checks &Front) {
+    Value *All = Front.B.getInt64(First.size());
+    const Loop *X = Facts.LI.getLoopFor(TheSum->getParent());
+    for (; L.contains(X); X = X->getParentLoop()) {
+      const SCEV *Times = Places.mostIterations(*X);
+      if (!Times)
+        return nullptr;
+      All = Front.B.CreateMul(All, Front.frozen(Times, All->getType()));
+    }
+    return All;
+  }
+
+  // A branch in front of L, both ways of which lead on yet.
+  BranchInst *branchBefore(Value *Condition) {
+    BasicBlock *Before = L.getLoopPreheader();
+    BasicBlock *Then =
+        SplitBlock(Before, Before->getTerminator(), &Facts.DT, &Facts.LI);
+    Before->getTerminator()->eraseFromParent();
+    IRBuilder<> B(Before);
+    B.SetCurrentDebugLocation(placeInSource());
+    return B.CreateCondBr(Condition, Then, Then);
+  }
+
+  DebugLoc placeInSource() {
+    DebugLoc DL = L.getStartLoc();
+    return DL ? DL : L.getLoopPreheader()->getTerminator()->getDebugLoc();
+  }
+
+  // Few products go to the nest as it was, before anything else is asked.
+  BranchInst *sendFew() {
+    Checks Front(Facts.SE, L.getLoopPreheader()->getTerminator());
+    Front.B.SetCurrentDebugLocation(placeInSource());
+    Value *All = countProducts(Front);
+    return All ? branchBefore(
+                     Front.B.CreateICmpUGE(All, Front.B.getInt64(BlockLeast)))
+               : nullptr;
+  }
+
+  // What is left of a block, if something is, stands under one condition that
+  // does not change: where nothing is, nothing else is asked.
+  BranchInst *sendWhole() {
+    std::optional<Guard> Of;
+    for (Instruction *W : Writers) {
+      SmallVector<Guard, 4> All;
+      if (First.count(W))
+        continue;
+      if (!findGuards(*W, L, Facts.LI, Facts.DT, Facts.PDT, All))
+        return nullptr;
+      auto Found = find_if(All, [&](const Guard &G) {
+        return Of ? G.Branch == Of->Branch && G.Holds == Of->Holds
+                  : L.isLoopInvariant(G.Branch->getCondition());
+      });
+      if (Found == All.end())
+        return nullptr;
+      Of = *Found;
+    }
+    IRBuilder<> B(L.getLoopPreheader()->getTerminator());
+    B.SetCurrentDebugLocation(placeInSource());
+    Value *Runs = B.CreateFreeze(Of->Branch->getCondition());
+    return branchBefore(Of->Holds ? Runs : B.CreateNot(Runs));
+  }
+
   void split(SplitBranches &Branches, NestParts &To) {
+    bool Early = IsBlock && Places.asks();
+    BranchInst *Few = Early ? sendFew() : nullptr;
+    BranchInst *Whole = Early ? sendWhole() : nullptr;
     BasicBlock *Front = L.getLoopPreheader();
     Instruction *End = Front->getTerminator();
-    DebugLoc DL = L.getStartLoc() ? L.getStartLoc() : End->getDebugLoc();
+    DebugLoc DL = placeInSource();
     BranchInst *Branch =
         Places.asks() ? Places.branchToAskAt(Branches, Facts.DT) : nullptr;
     Checks Asked(Facts.SE, Branch ? Branch : End);
@@ -346,6 +449,10 @@ private:
       Branches.push_back(B.CreateCondBr(Apart, Begin, Old));
     else
       B.CreateBr(Begin);
+    if (Few)
+      Few->setSuccessor(1, Old);
+    if (Whole)
+      Whole->setSuccessor(1, Begin);
     To.Kept = Old ? cast<BasicBlock>(OfKept[L.getHeader()]) : nullptr;
     To.Product = cast<BasicBlock>(OfFirst[L.getHeader()]);
     To.Rest = L.getHeader();
@@ -366,6 +473,18 @@ private:
 
 bool storesProductBeside(Loop &L, LoopFacts &Facts) {
   return NestDistribution(L, Facts, true).mayRun();
+}
+
+bool hasRemainder(Loop &L, LoopFacts &Facts) {
+  return NestDistribution(L, Facts, false).isBlock();
+}
+
+bool splitRemainder(Loop &L, LoopFacts &Facts, NestParts &To) {
+  SplitBranches Branches;
+  if (!NestDistribution(L, Facts, false).runBlock(Branches, To))
+    return false;
+  markUntold(*To.Rest->getTerminator());
+  return true;
 }
 
 bool distribute(Loop &L, LoopFacts &Facts, bool Vectors,

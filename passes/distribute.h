@@ -32,6 +32,12 @@ bool distribute(llvm::Loop &L, LoopFacts &Facts, bool Vectors,
 // L stores a product, of a vector at least, beside something else.
 bool storesProductBeside(llvm::Loop &L, LoopFacts &Facts);
 
+// L forms a block of results that is written out, and what is left of it, each
+// in a loop of its own.
+bool hasRemainder(llvm::Loop &L, LoopFacts &Facts);
+// Splits these two, of which the block is the product.
+bool splitRemainder(llvm::Loop &L, LoopFacts &Facts, NestParts &To);
+
 } // namespace nputeir
 
 #endif

@@ -82,4 +82,53 @@ loc locOf(const DebugLoc &DL, arena *A) {
           (int)DL.getLine(), (int)DL.getCol()};
 }
 
+// ---- numbers of loops ----
+
+static const char *const NumberMark = "nputeir.loop";
+static const char *const UntoldMark = "nputeir.untold";
+static const char *const RepeatingMark = "nputeir.repeating";
+
+void numberLoops(LoopInfo &LI) {
+  int Next = 0;
+  for (Loop *L : LI.getLoopsInPreorder()) {
+    LLVMContext &X = L->getHeader()->getContext();
+    auto *N = ConstantInt::get(Type::getInt32Ty(X), (uint64_t)Next++);
+    L->getHeader()->getTerminator()->setMetadata(
+        NumberMark, MDNode::get(X, {ConstantAsMetadata::get(N)}));
+  }
+}
+
+int numberOf(const Loop &L) {
+  const MDNode *N = L.getHeader()->getTerminator()->getMetadata(NumberMark);
+  return N ? (int)cast<ConstantInt>(
+                 cast<ConstantAsMetadata>(N->getOperand(0))->getValue())
+                 ->getSExtValue()
+           : -1;
+}
+
+void numberAs(const Loop &L, Instruction &End) {
+  End.setMetadata(NumberMark,
+                  L.getHeader()->getTerminator()->getMetadata(NumberMark));
+}
+
+void markUntold(Instruction &End) {
+  End.setMetadata(UntoldMark, MDNode::get(End.getContext(), {}));
+}
+
+bool isUntold(const Loop &L) {
+  return L.getHeader()->getTerminator()->getMetadata(UntoldMark);
+}
+
+void markRepeating(Instruction &End) {
+  End.setMetadata(RepeatingMark, MDNode::get(End.getContext(), {}));
+}
+
+bool isRepeating(const Instruction &End) {
+  return End.getMetadata(RepeatingMark);
+}
+
+bool isRepeating(const Loop &L) {
+  return isRepeating(*L.getHeader()->getTerminator());
+}
+
 } // namespace nputeir

@@ -32,6 +32,20 @@ const llvm::LoadInst *hoistedLoad(const llvm::Value *V);
 bool guardsHoisted(const llvm::BranchInst &Branch);
 loc locOf(const llvm::DebugLoc &DL, arena *A);
 
+// Numbers of the loops of a function, which copies of them keep.
+void numberLoops(llvm::LoopInfo &LI);
+int numberOf(const llvm::Loop &L); // -1: it has none
+// The loop whose first block End ends gets L's number.
+void numberAs(const llvm::Loop &L, llvm::Instruction &End);
+// Of loops with one number, those that are not told of.
+void markUntold(llvm::Instruction &End);
+bool isUntold(const llvm::Loop &L);
+// A loop of ours that does a nest again and again is no part of it.  The end of
+// its first block, or a branch to such loops or what is done instead.
+void markRepeating(llvm::Instruction &End);
+bool isRepeating(const llvm::Instruction &End);
+bool isRepeating(const llvm::Loop &L);
+
 } // namespace nputeir
 
 #endif

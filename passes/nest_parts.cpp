@@ -6,6 +6,7 @@
 #include "sum_loops.h"
 #include "versions.h"
 #include "wide_indices.h"
+#include "written_out.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/Analysis/ValueTracking.h"
@@ -34,8 +35,6 @@ static bool isKnownBefore(const Loop &L, const SCEV *S, ScalarEvolution &SE) {
          });
 }
 
-// How often L runs what is in the block of an instruction, or in its body, at
-// least as often as it does each time; null: that is not known.
 const SCEV *Overlaps::mostIterations(const Loop &L, const Instruction *Of) {
   Type *I64 = Type::getInt64Ty(SE.getContext());
   if (const SCEV *Known = Most.lookup(&L))
@@ -44,6 +43,10 @@ const SCEV *Overlaps::mostIterations(const Loop &L, const Instruction *Of) {
   if (isa<SCEVCouldNotCompute>(Count) ||
       SE.getTypeSizeInBits(Count->getType()) > 64)
     return nullptr;
+  const SCEV *End;
+  bool Signed;
+  if (const SCEV *Length = lengthTo(Count, SE, End, Signed))
+    Count = Length;
   Count = SE.getNoopOrZeroExtend(Count, I64);
   if (!exitsBeforeBody(L) || (Of && Of->getParent() == L.getHeader()))
     Count = SE.getAddExpr(Count, SE.getOne(I64));
@@ -95,7 +98,9 @@ Value *Overlaps::hold(Checks &C) const {
   Value *Good = C.B.getTrue();
   for (const Apart &X : Asked)
     Good = C.B.CreateAnd(Good, C.holds(X));
-  for (const NoWrap &X : Bounded)
+  std::vector<NoWrap> All = Bounded;
+  joinWrittenOut(All, SE);
+  for (const NoWrap &X : All)
     Good = C.B.CreateAnd(Good, C.holds(X));
   for (const Beside &X : Periodic)
     Good = C.B.CreateAnd(Good, C.holds(X));
@@ -144,6 +149,7 @@ void Overlaps::forget() {
   forgetAsked();
   Periodic.clear();
   Own.clear();
+  OfAll.clear();
 }
 
 static uint64_t bytesOf(const Instruction &I) {
@@ -187,6 +193,27 @@ bool Overlaps::reach(const Instruction &I, Apart::Reach &X,
   return !isa<SCEVCouldNotCompute>(X.Of.Start);
 }
 
+bool Overlaps::reachOfAll(const Instruction &I, Apart::Reach &X,
+                          SmallVectorImpl<const Loop *> *Loops) {
+  auto Found = OfAll.find(&I);
+  if (Found == OfAll.end()) {
+    Reached R;
+    if (!reach(I, R.X, &R.Loops))
+      return false;
+    addWrittenOut(
+        I, SE,
+        [&](const Instruction &Other, Apart::Reach &Y) {
+          return sharesBase(I, Other, SE) && reach(Other, Y);
+        },
+        R.X);
+    Found = OfAll.try_emplace(&I, std::move(R)).first;
+  }
+  X = Found->second.X;
+  if (Loops)
+    *Loops = Found->second.Loops;
+  return true;
+}
+
 const SCEV *bare(const SCEV *S) {
   if (isa<SCEVZeroExtendExpr, SCEVSignExtendExpr>(S))
     return bare(cast<SCEVCastExpr>(S)->getOperand());
@@ -198,6 +225,17 @@ const SCEV *bare(const SCEV *S) {
 
 bool isSame(const Apart::Reach &X, const Apart::Reach &Y) {
   return isSame(X.Of, Y.Of) && X.Bytes == Y.Bytes;
+}
+
+static bool isSame(const Apart &X, const Apart &Y) {
+  return isSame(X.Written, Y.Written) && isSame(X.Read, Y.Read);
+}
+
+// Which of the two is written says nothing.
+static bool isSame(const OwnPlaces &X, const OwnPlaces &Y) {
+  return isSame(Sum{nullptr, X.Around}, Sum{nullptr, Y.Around}) &&
+         (isSame(X.InOne, Y.InOne) ||
+          isSame({X.InOne.Read, X.InOne.Written}, Y.InOne));
 }
 
 enum { ElementZerosMax = 12 };
@@ -315,30 +353,49 @@ bool Overlaps::areApart(Instruction &W, const Instruction &X,
   bool IsOneBase = sharesBase(W, X, SE);
   if (IsOneBase && !Written && areMembers(W, X))
     return true;
-  if (!reach(X, A.Read))
+  if (IsOneBase && !Written)
+    return reach(X, A.Read) && reach(W, A.Written) && lieApart(A);
+  if (!reachOfAll(X, A.Read))
     return false;
   if (Written)
     A.Written = *Written;
-  else if (!reach(W, A.Written))
+  else if (!reachOfAll(W, A.Written))
     return false;
   if (IsOneBase)
     return lieApart(A);
-  auto IsSame = [&](const Apart &B) {
-    return isSame(A.Written, B.Written) && isSame(A.Read, B.Read);
-  };
+  return ask(A, W, X, !Written);
+}
+
+bool Overlaps::ask(const Apart &A, Instruction &W, const Instruction &X,
+                   bool MayMark) {
   auto Known = find_if(Asked, [&](const Apart &B) {
-    return IsSame(B) ||
-           (isSame(A.Written, B.Read) && isSame(A.Read, B.Written));
+    return isSame(A, B) || isSame({A.Read, A.Written}, B);
   });
   auto At = (size_t)(Known - Asked.begin());
   if (Known == Asked.end())
     Asked.push_back(A);
   auto *Other = const_cast<Instruction *>(&X);
-  if (!Written && IsSame(Asked[At]))
+  if (MayMark && isSame(A, Asked[At]))
     Pairs.push_back({&W, Other, At});
-  else if (!Written)
+  else if (MayMark)
     Pairs.push_back({Other, &W, At});
   return Asked.size() <= AskedMax;
+}
+
+bool Overlaps::areRows(Instruction &W, const Instruction &X) {
+  Apart A;
+  SmallVector<const Loop *, 4> Loops[2];
+  if (!sharesBase(W, X, SE) || !reachOfAll(W, A.Written, &Loops[0]) ||
+      !reachOfAll(X, A.Read, &Loops[1]))
+    return false;
+  bool HasRows = false;
+  for (size_t T = 0; T < A.Written.Of.Terms.size(); T++) {
+    bool IsColumn = isa<SCEVConstant>(A.Written.Of.Terms[T].Step);
+    if (!IsColumn && T < Loops[0].size() && is_contained(Loops[1], Loops[0][T]))
+      return false;
+    HasRows |= !IsColumn;
+  }
+  return HasRows && ask(A, W, X, true);
 }
 
 // Of the period that Step is: the two may have room in it for one element each
@@ -416,8 +473,8 @@ bool Overlaps::meetInOneIteration(const Instruction &W, const Instruction &X,
     Apart::Reach All;
     SmallVector<const Loop *, 4> Loops;
   } Both[2];
-  if (!reach(W, Both[0].All, &Both[0].Loops) ||
-      !reach(X, Both[1].All, &Both[1].Loops))
+  if (!reachOfAll(W, Both[0].All, &Both[0].Loops) ||
+      !reachOfAll(X, Both[1].All, &Both[1].Loops))
     return false;
   OwnPlaces Places;
   const SCEV *Way = SE.getMinusSCEV(Both[0].All.Of.Start, Both[1].All.Of.Start);
@@ -436,12 +493,15 @@ bool Overlaps::meetInOneIteration(const Instruction &W, const Instruction &X,
   }
   for (unsigned I = 0; I < 2; I++) {
     Apart::Reach &In = I == 0 ? Places.InOne.Written : Places.InOne.Read;
-    In = {{Both[I].All.Of.Start, {}}, Both[I].All.Bytes};
-    for (const Loop *L : Both[I].Loops)
-      if (L != &Common && Common.contains(L))
-        In.Of.Terms.push_back(TermOf(I, L));
+    const Sum &All = Both[I].All.Of;
+    In = {{All.Start, {}}, Both[I].All.Bytes};
+    for (size_t T = 0; T < All.Terms.size(); T++)
+      if (T >= Both[I].Loops.size() ||
+          (Both[I].Loops[T] != &Common && Common.contains(Both[I].Loops[T])))
+        In.Of.Terms.push_back(All.Terms[T]);
   }
-  Own.push_back(std::move(Places));
+  if (none_of(Own, [&](const OwnPlaces &X) { return isSame(X, Places); }))
+    Own.push_back(std::move(Places));
   return Own.size() <= OwnMax;
 }
 
@@ -599,55 +659,6 @@ BasicBlock *detach(Loop &L) {
   B.CreateBr(L.getHeader());
   End->eraseFromParent();
   return Own;
-}
-
-// ---- numbers of loops ----
-
-static const char *const NumberMark = "nputeir.loop";
-static const char *const UntoldMark = "nputeir.untold";
-static const char *const RepeatingMark = "nputeir.repeating";
-
-void numberLoops(LoopInfo &LI) {
-  int Next = 0;
-  for (Loop *L : LI.getLoopsInPreorder()) {
-    LLVMContext &X = L->getHeader()->getContext();
-    auto *N = ConstantInt::get(Type::getInt32Ty(X), (uint64_t)Next++);
-    L->getHeader()->getTerminator()->setMetadata(
-        NumberMark, MDNode::get(X, {ConstantAsMetadata::get(N)}));
-  }
-}
-
-int numberOf(const Loop &L) {
-  const MDNode *N = L.getHeader()->getTerminator()->getMetadata(NumberMark);
-  return N ? (int)cast<ConstantInt>(
-                 cast<ConstantAsMetadata>(N->getOperand(0))->getValue())
-                 ->getSExtValue()
-           : -1;
-}
-
-void numberAs(const Loop &L, Instruction &End) {
-  End.setMetadata(NumberMark,
-                  L.getHeader()->getTerminator()->getMetadata(NumberMark));
-}
-
-void markUntold(Instruction &End) {
-  End.setMetadata(UntoldMark, MDNode::get(End.getContext(), {}));
-}
-
-bool isUntold(const Loop &L) {
-  return L.getHeader()->getTerminator()->getMetadata(UntoldMark);
-}
-
-void markRepeating(Instruction &End) {
-  End.setMetadata(RepeatingMark, MDNode::get(End.getContext(), {}));
-}
-
-bool isRepeating(const Instruction &End) {
-  return End.getMetadata(RepeatingMark);
-}
-
-bool isRepeating(const Loop &L) {
-  return isRepeating(*L.getHeader()->getTerminator());
 }
 
 } // namespace nputeir

@@ -3,6 +3,7 @@
 #define NPUTEIR_NEST_PARTS_H
 
 #include "checks.h"
+#include "ir_marks.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Analysis/PostDominators.h"
@@ -36,6 +37,11 @@ class Overlaps {
     size_t At;                         // in Asked
   };
   std::vector<AskedPair> Pairs;
+  struct Reached {
+    Apart::Reach X;
+    llvm::SmallVector<const llvm::Loop *, 4> Loops;
+  };
+  llvm::DenseMap<const llvm::Instruction *, Reached> OfAll;
 
 public:
   std::vector<Apart> Asked;
@@ -53,6 +59,9 @@ public:
   // They are different members of the elements of one array, such as the parts
   // of complex numbers: in no two iterations do they meet.
   bool areMembers(const llvm::Instruction &W, const llvm::Instruction &X);
+  // They are rows of one array, which loops over columns go around: that they
+  // are apart is asked.
+  bool areRows(llvm::Instruction &W, const llvm::Instruction &X);
   // They are columns of one array, which is asked.
   bool areColumns(const llvm::Instruction &W, const llvm::Instruction &X);
   // The same in different iterations of a loop from Outer to Common, which is
@@ -64,6 +73,10 @@ public:
   // loop.
   const llvm::SCEV *wide(const llvm::SCEV *S,
                          const llvm::Instruction *Of = nullptr);
+  // How often L runs what is in the block of Of, or in its body, at least as
+  // often as it does each time; null: that is not known in front of Outer.
+  const llvm::SCEV *mostIterations(const llvm::Loop &L,
+                                   const llvm::Instruction *Of = nullptr);
   // The address of I, a load or store.
   const llvm::SCEV *placeOf(const llvm::Instruction &I);
   // Whether something must be asked; and whether all of it holds.
@@ -87,14 +100,18 @@ public:
   // each term.
   bool reach(const llvm::Instruction &I, Apart::Reach &X,
              llvm::SmallVectorImpl<const llvm::Loop *> *Loops = nullptr);
+  // The same of all that is written out beside I, each of which has what all
+  // have: terms beyond those of Loops are steps from one to the next.
+  bool reachOfAll(const llvm::Instruction &I, Apart::Reach &X,
+                  llvm::SmallVectorImpl<const llvm::Loop *> *Loops = nullptr);
 
 private:
+  bool ask(const Apart &A, llvm::Instruction &W, const llvm::Instruction &X,
+           bool MayMark);
   bool lieApart(const Apart &X);
   bool mayHaveRoom(const Apart &Both, const llvm::SCEV *Step,
                    const llvm::SCEV *Way);
   const llvm::SCEV *startOf(const llvm::Instruction &I, uint32_t &Zeros);
-  const llvm::SCEV *mostIterations(const llvm::Loop &L,
-                                   const llvm::Instruction *Of);
 };
 
 // What markHeld() has noted is true while no other code is around F's.
@@ -139,20 +156,6 @@ llvm::BasicBlock *copyLoop(llvm::Loop &L, llvm::BasicBlock *Out,
 // A block in front of L alone, to which nothing leads yet; what led to L ends
 // without a branch.
 llvm::BasicBlock *detach(llvm::Loop &L);
-
-// Numbers of the loops of a function, which copies of them keep.
-void numberLoops(llvm::LoopInfo &LI);
-int numberOf(const llvm::Loop &L); // -1: it has none
-// The loop whose first block End ends gets L's number.
-void numberAs(const llvm::Loop &L, llvm::Instruction &End);
-// Of loops with one number, those that are not told of.
-void markUntold(llvm::Instruction &End);
-bool isUntold(const llvm::Loop &L);
-// A loop of ours that does a nest again and again is no part of it.  The end of
-// its first block, or a branch to such loops or what is done instead.
-void markRepeating(llvm::Instruction &End);
-bool isRepeating(const llvm::Instruction &End);
-bool isRepeating(const llvm::Loop &L);
 
 } // namespace nputeir
 

@@ -292,6 +292,7 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &FAM) {
         defineChecks(*F.getParent());
     }
   }
+  erase_if(Found, [](const Finding &N) { return N.IsUntold; });
   tell(F, Found);
   auto IsProduct = [](const Finding &N) { return N.V.rule != RULE_NO_PRODUCT; };
   if ((O.require || (Everywhere && any_of(Found, IsProduct))) && !D->Print)

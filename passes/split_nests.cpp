@@ -72,24 +72,23 @@ public:
     BasicBlock *Kept = nullptr;
     if (!splitOne(Facts, WantsSquares, Kept) && !splitOneSum(Facts, Kept))
       return false;
-    FAM.clear(F, "");
-    if (Kept)
-      keep(*FAM.getResult<LoopAnalysis>(F).getLoopFor(Kept));
-    for (BasicBlock *First : Parts)
-      dropIdleLoops(*FAM.getResult<LoopAnalysis>(F).getLoopFor(First));
-    FAM.clear(F, "");
-    simplifyLoops(F, FAM); // what is kept is left to the same block
+    tidyParts(Kept);
     return true;
   }
 
   bool cutNext() {
     LoopFacts Facts = facts();
+    BasicBlock *Kept = nullptr;
     if (!splitAlike(Facts, Tried, [&](Loop &L) {
           return splitTriangleSum(L, Facts) || splitTriangularSolve(L, Facts) ||
-                 interchange(L, Facts);
+                 interchange(L, Facts) || splitBlock(L, Facts, Kept);
         }))
       return false;
-    FAM.clear(F, "");
+    if (Parts.empty())
+      FAM.clear(F, "");
+    else
+      tidyParts(Kept);
+    Parts.clear();
     return true;
   }
 
@@ -117,7 +116,8 @@ public:
     return any_of(Facts.LI.getLoopsInPreorder(), [&](Loop *L) {
       return mayBeTried(*L, Tried) &&
              (isTriangleSum(*L, Facts) || isSymmetric(*L, Facts) ||
-              isTriangularSolve(*L, Facts) || addsScattered(*L, Facts));
+              isTriangularSolve(*L, Facts) || addsScattered(*L, Facts) ||
+              hasRemainder(*L, Facts));
     });
   }
 
@@ -133,6 +133,25 @@ private:
   static void keep(Loop &L) {
     markKept(L);
     markRolled(L);
+  }
+
+  void tidyParts(BasicBlock *Kept) {
+    FAM.clear(F, "");
+    if (Kept)
+      keep(*FAM.getResult<LoopAnalysis>(F).getLoopFor(Kept));
+    for (BasicBlock *First : Parts)
+      dropIdleLoops(*FAM.getResult<LoopAnalysis>(F).getLoopFor(First));
+    FAM.clear(F, "");
+    simplifyLoops(F, FAM); // what is kept is left to the same block
+  }
+
+  bool splitBlock(Loop &L, LoopFacts &Facts, BasicBlock *&Kept) {
+    NestParts To;
+    if (!splitRemainder(L, Facts, To))
+      return false;
+    Kept = To.Kept;
+    Parts = {To.Product, To.Rest};
+    return true;
   }
 
   LoopFacts facts() {
