@@ -93,11 +93,27 @@ void FactorFinder::addGrouped(Instruction &Sum) {
 
 void FactorFinder::addFactor(Value *V, const Instruction &Product) {
   auto *I = dyn_cast<Instruction>(V);
-  const Value *Element = V;
-  while (isa<CastInst>(Element))
-    Element = cast<CastInst>(Element)->getOperand(0);
-  if (I && L.contains(I) && !isElement(Element) && !isFactor(*I))
+  if (I && L.contains(I) && !isElement(withoutCasts(V)) &&
+      !isScaled(*I, Product) && !isFactor(*I))
     add(*I, Product);
+}
+
+const Value *FactorFinder::withoutCasts(const Value *V) {
+  while (isa<CastInst>(V))
+    V = cast<CastInst>(V)->getOperand(0);
+  return V;
+}
+
+// An element times what the nest does not change, which it may multiply its
+// sums by.
+bool FactorFinder::isScaled(const Instruction &I, const Instruction &Product) {
+  if (I.getOpcode() != Instruction::FMul || !I.hasAllowReassoc() ||
+      !Product.hasAllowReassoc())
+    return false;
+  return any_of(I.operands(), [&](const Use &U) {
+    const Value *Other = I.getOperand(1 - U.getOperandNo());
+    return L.isLoopInvariant(U.get()) && isElement(withoutCasts(Other));
+  });
 }
 
 bool FactorFinder::isFactor(const Instruction &I) const {

@@ -60,6 +60,8 @@ private:
   bool isCounted(const llvm::Loop &X);
   void addFactorsOf(const llvm::Instruction &Sum, int Depth = 0);
   void addFactor(llvm::Value *V, const llvm::Instruction &Product);
+  static const llvm::Value *withoutCasts(const llvm::Value *V);
+  bool isScaled(const llvm::Instruction &I, const llvm::Instruction &Product);
   void addGrouped(llvm::Instruction &Sum);
   bool addMasked(const llvm::Instruction &Sum);
   bool addMasked(llvm::Instruction &I, const llvm::Instruction &Product,
