@@ -30,7 +30,9 @@ const SCEV *Addresses::widen(const SCEV *S) {
   size_t Before = Bounded.size();
   auto InNest = [&](const Loop &L) {
     auto It = Index.find(&L);
-    return It == Index.end() ? nullptr : InTile[It->second];
+    return It == Index.end()       ? nullptr
+           : &L == Triangle.OfRows ? Triangle.AllRows
+                                   : InTile[It->second];
   };
   const SCEV *Wide = widenIndices(S, SE, InNest, Bounded);
   for (size_t I = Before; I < Bounded.size(); I++) {
@@ -191,7 +193,10 @@ bool Addresses::peel(const SCEV *S, const Loop &Scope, Address &Result) {
   }
   Result.Start = S;
   assert(Result.Stride.size() == Loops.size());
-  return usable(S);
+  if (!usable(S))
+    return false;
+  describeTriangle(Result);
+  return true;
 }
 
 bool Addresses::readNumber(const Instruction &I, const Value *W, bool Signed,

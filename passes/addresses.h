@@ -70,6 +70,7 @@ private:
                    Address &Result);
   bool splitAnew(const llvm::Instruction &I, const llvm::Value *W,
                  Address &Result);
+  void describeTriangle(Address &X);
   bool peel(const llvm::SCEV *S, const llvm::Loop &Scope, Address &Result);
   bool makeNumber(bool Signed, Address &Result);
   bool numbered(bool Signed, Address &Result);

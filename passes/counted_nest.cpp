@@ -2,6 +2,7 @@
 // the next but where they are.
 #include "counted_nest.h"
 #include "ir_exits.h"
+#include "ir_scev.h"
 #include "versions.h"
 
 using namespace llvm;
@@ -14,7 +15,8 @@ const SCEV *CountedNest::iterations(const Loop &X) {
   if (isa<SCEVCouldNotCompute>(N) || !exitsBeforeBody(X) ||
       SE.getTypeSizeInBits(N->getType()) > 64)
     return nullptr;
-  const SCEV *Wide = withoutMax(Places.wide(SE.getNoopOrZeroExtend(N, I64)));
+  const SCEV *Wide =
+      withoutMaximum(Places.wide(SE.getNoopOrZeroExtend(N, I64)), SE);
   // A sum of 32 bits is the same in 64 as long as both are numbers of
   // columns, which is asked in front of the nest.
   const auto *Rec = dyn_cast<SCEVAddRecExpr>(N);
@@ -25,26 +27,6 @@ const SCEV *CountedNest::iterations(const Loop &X) {
         SE.getNoopOrSignExtend(Rec->getStepRecurrence(SE), I64), Rec->getLoop(),
         SCEV::FlagAnyWrap);
   return Wide;
-}
-
-// A number that is never below zero, max(a, b) - b, without saying so: a - b.
-// That this is not below zero in any row is asked in front of the nest.
-const SCEV *CountedNest::withoutMax(const SCEV *N) {
-  SmallVector<const SCEV *, 4> Terms = {N};
-  if (const auto *Add = dyn_cast<SCEVAddExpr>(N))
-    Terms.assign(Add->operands().begin(), Add->operands().end());
-  for (const SCEV *T : Terms) {
-    const auto *Max = dyn_cast<SCEVMinMaxExpr>(T);
-    if (!Max || !isa<SCEVSMaxExpr, SCEVUMaxExpr>(T) ||
-        Max->getNumOperands() != 2)
-      continue;
-    const SCEV *Others = SE.getMinusSCEV(N, T);
-    for (unsigned I = 0; I < 2; I++)
-      if (SE.getAddExpr(Others, Max->getOperand(1 - I))->isZero() &&
-          isa<SCEVAddRecExpr>(SE.getAddExpr(Others, Max->getOperand(I))))
-        return SE.getAddExpr(Others, Max->getOperand(I));
-  }
-  return N;
 }
 
 bool CountedNest::runsEvenly(const Loop &X) {

@@ -60,9 +60,6 @@ protected:
   // False: that varies.  Place: of the first iteration.
   bool stepsOf(const llvm::Instruction &I, const llvm::SCEV *&Place,
                LoopSteps &Step);
-
-private:
-  const llvm::SCEV *withoutMax(const llvm::SCEV *N);
 };
 
 } // namespace nputeir

@@ -244,6 +244,8 @@ const SCEV *Counts::extentOf(Loop &L, arena *A, verdict &V) {
   };
   if (const char *Why = leftFromElsewhere(L))
     return Decline(RULE_EARLY_EXIT, Why);
+  if (Triangle.has(L))
+    return Triangle.extent(L);
   if (const SCEV *Extent = count(L)) {
     const auto *C = dyn_cast<SCEVConstant>(Extent);
     return C && C->getAPInt().isNegative()

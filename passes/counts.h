@@ -8,6 +8,7 @@
 #define NPUTEIR_COUNTS_H
 
 #include "body.h"
+#include "triangle_loops.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -37,6 +38,7 @@ protected:
 
 public:
   std::vector<AtLeast> Counted;
+  TriangleLoops Triangle;
   std::vector<std::pair<const llvm::SCEV *, const llvm::SCEV *>> Equal;
 
   Counts(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::ScalarEvolution &SE,
@@ -45,6 +47,9 @@ public:
   virtual ~Counts() = default;
   // Known and unchanging before the nest, and harmless to compute there.
   bool usable(const llvm::SCEV *S);
+  // Those of these loops, all of the nest's, that do not run equally often are
+  // the columns of a triangle; else nothing is found.
+  bool findTriangle(llvm::ArrayRef<llvm::Loop *> Loops);
   // How often L runs, in 64 bits; null and a verdict: not known.
   const llvm::SCEV *extentOf(llvm::Loop &L, arena *A, verdict &V);
   // The verdict on a loop of which that changes.
@@ -75,6 +80,10 @@ private:
   const llvm::SCEV *computedAhead(const llvm::SCEV *Start,
                                   const llvm::SCEV *Next, const llvm::Loop &L);
   const llvm::SCEV *count(llvm::Loop &L);
+  const llvm::SCEVAddRecExpr *columns(llvm::Loop &L);
+  bool startsAlike(const llvm::Loop &L, const llvm::SCEVAddRecExpr &Columns,
+                   bool &Starts);
+  bool addColumns(llvm::Loop &L, TriangleLoops &T);
   const llvm::SCEV *countDistance(llvm::Loop &L);
   const llvm::SCEV *countTo(const llvm::SCEVAddRecExpr &Rec,
                             const llvm::SCEV *End, llvm::CmpInst::Predicate Is);

@@ -53,4 +53,22 @@ const SCEV *lengthTo(const SCEV *Taken, ScalarEvolution &SE, const SCEV *&End,
   return nullptr;
 }
 
+const SCEV *withoutMaximum(const SCEV *N, ScalarEvolution &SE) {
+  SmallVector<const SCEV *, 4> Terms = {N};
+  if (const auto *Add = dyn_cast<SCEVAddExpr>(N))
+    Terms.assign(Add->operands().begin(), Add->operands().end());
+  for (const SCEV *T : Terms) {
+    const auto *Max = dyn_cast<SCEVMinMaxExpr>(T);
+    if (!Max || !isa<SCEVSMaxExpr, SCEVUMaxExpr>(T) ||
+        Max->getNumOperands() != 2)
+      continue;
+    const SCEV *Others = SE.getMinusSCEV(N, T);
+    for (unsigned I = 0; I < 2; I++)
+      if (SE.getAddExpr(Others, Max->getOperand(1 - I))->isZero() &&
+          isa<SCEVAddRecExpr>(SE.getAddExpr(Others, Max->getOperand(I))))
+        return SE.getAddExpr(Others, Max->getOperand(I));
+  }
+  return N;
+}
+
 } // namespace nputeir

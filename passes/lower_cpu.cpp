@@ -374,7 +374,7 @@ Value *partsOf(CpuUnit &U, const CpuWork &W, StringRef Name, bool IsOld) {
   bool Packed = W.Packed && !Vector;
   if (W.Tail || Packed)
     Set(CpuStore, storeFunction(Plain, W, Name));
-  if (W.Direct)
+  if (W.Direct || (Packed && isScaledPacked(U, W)))
     Set(CpuScale, scaleFunction(Plain, W, Name));
   if (Packed) {
     CpuPanel In0 = driverPanel(U, W, IN0), In1 = driverPanel(U, W, IN1);

@@ -5,7 +5,8 @@
 //
 //     tensors         addresses of in0, in1, out and the epilogue's extras
 //     limits          what the sums of those of in0, then of in1, start with:
-//                     of elements for which one is below zero, nothing is read
+//                     of elements for which one is below zero, nothing is read;
+//                     then of the result's, if it has one: such are not there
 //     accumulate      0 or 1; on the way to code that cuts what is not packed
 //                     along K, twice the steps of a block more
 //     parts           what of the code is of this product only: see CpuPart
@@ -61,8 +62,9 @@ struct CpuWork {
     CpuExtra Moves;
   };
   llvm::SmallVector<Extra, 4> Extras;
-  unsigned Limits[2] = {0, 0};                    // of in0 and in1
-  bool Plain = false;                             // each role has one axis
+  unsigned Limits[2] = {0, 0}; // of in0 and in1
+  bool Partial = false; // of the result, too, which moves by one with each
+  bool Plain = false;   // each role has one axis
   CpuLies Lies[2] = {CpuLies::Any, CpuLies::Any}; // Rows, Steps: Plain
   // Which of the extras counts as an element that limits leave out; -1: zero.
   int Fills[2] = {-1, -1};
@@ -72,7 +74,7 @@ struct CpuWork {
   // Small: it may be Exchanged, with in1 along the columns and a result that is
   // adjacent along the rows.
   bool Spreads = false, Exchanged = false;
-  bool Aside = false; // little of the work: code need not be each processor's
+  bool Aside = false;  // little of the work: code need not be each processor's
   bool Finite = false; // floats are neither infinite nor NaN; asked with a tail
   teir_cpu_vector Vector = CPU_VECTOR_NO;
   // If it turns out to have one row, or one column.
@@ -85,7 +87,8 @@ struct CpuWork {
   unsigned firstLimit(int T) const {
     return tensors() + (T == IN1 ? Limits[IN0] : 0);
   }
-  unsigned moved() const { return firstLimit(IN1) + Limits[IN1]; }
+  unsigned resultLimit() const { return firstLimit(IN1) + Limits[IN1]; }
+  unsigned moved() const { return resultLimit() + Partial; }
   // Products of which this is the same have all but their parts in common.
   std::string kind() const;
   std::string print() const;
@@ -198,22 +201,34 @@ unrolled(Code &C, const teir_cpu &Cpu, llvm::Value *K,
          const Code::Values &First,
          llvm::function_ref<Code::Values(llvm::ArrayRef<llvm::Value *>)> Step);
 
-// Ends a kernel, whose rows' sums these vectors are: multiplyFunction tells its
-// arguments.
-void storeBlock(Code &C, llvm::ArrayRef<llvm::Value *> Sums, int Height);
-
-// ---- lower_cpu_kernel.cpp ----
+// To + X * Y.
 llvm::Value *multiplyAdd(Code &C, const teir_cpu &Cpu, llvm::Value *X,
                          llvm::Value *Y, llvm::Value *To);
+// Factors of scaled sums: see lower_cpu_scale.cpp.
+enum CpuFactor { CpuAlpha, CpuBeta, CpuFurther, CpuFactors = 2 * CpuFurther };
+
+// Ends a kernel, whose rows' sums these vectors are: multiplyFunction tells its
+// arguments.
+// By: sums, and what they are added to, are multiplied by these factors first.
+struct CpuScaling {
+  const teir_cpu &Cpu;
+  llvm::Value *Factors; // CpuAlpha and CpuBeta, adjacent
+};
+void storeBlock(Code &C, llvm::ArrayRef<llvm::Value *> Sums, int Height,
+                const CpuScaling *By = nullptr);
+
+// ---- lower_cpu_kernel.cpp ----
 // void (k, in0, in1, out, out_stride_bytes, add, ahead, ahead_bytes):
 // out[i][..] = the sum, or +=, of Height rows, over k groups.  in0 is packed by
 // the most rows of a block, in1 by its columns, behind what a column's sum
 // starts with if there is an offset.  What lies at `ahead`, so many bytes
 // further with each group, is needed later; it may lie anywhere.  Tiles get
 // in0's strides in the place of both, of rows and of steps, in bytes.
+// Scales: by factors, whose address is behind these arguments.
 llvm::Function *multiplyFunction(CpuUnit &U, const teir_cpu_dot &D, dtype Sum,
-                                 int Height);
-llvm::FunctionType *multiplyType(CpuUnit &U, const teir_cpu_dot &D);
+                                 int Height, bool Scales = false);
+llvm::FunctionType *multiplyType(CpuUnit &U, const teir_cpu_dot &D,
+                                 bool Scales = false);
 
 // ---- lower_cpu_outer.cpp ----
 // The code of such a function, by outer products.
@@ -326,10 +341,13 @@ llvm::Value *computeOnThreads(Code &C, CpuUnit &U, const CpuWork &W,
 // Is its epilogue alpha * sum + beta * out, with numbers that are the same for
 // all elements, and may each part of a sum be multiplied by alpha?
 bool isScaled(const CpuWork &W);
+// .. and do kernels of packed products do that?
+bool isScaledPacked(CpuUnit &U, const CpuWork &W);
+// Of such a one, where what is in memory are further steps' sums, too.
+const calc *scaleOf(const CpuWork &W, arena *A);
 // i64 (tensors, to): puts these factors, of the type of the sums, for the first
 // steps of a product and (CpuFurther) for others; 0 if out is not read.  Null:
 // it is not scaled.
-enum CpuFactor { CpuAlpha, CpuBeta, CpuFurther, CpuFactors = 2 * CpuFurther };
 llvm::Function *scaleFunction(CpuUnit &U, const CpuWork &W,
                               llvm::StringRef Name);
 llvm::FunctionType *scaleType(CpuUnit &U);
@@ -339,8 +357,9 @@ llvm::FunctionType *scaleType(CpuUnit &U);
 // out[i][..] = the sum, or +=, of the type of what is multiplied.  Strides are
 // in bytes; Height rows and Vectors vectors of columns are multiplied, of which
 // there may be fewer.
-llvm::Function *directKernel(CpuUnit &U, dtype Sum, int Height, int Vectors);
-llvm::FunctionType *directType(CpuUnit &U);
+llvm::Function *directKernel(CpuUnit &U, dtype Sum, int Height, int Vectors,
+                             bool Scales);
+llvm::FunctionType *directType(CpuUnit &U, bool Scales);
 // i32 (slots): 0 when out is written, 1 when the product is no small one.
 // IsOld: by few kernels.
 llvm::Function *directFunction(CpuUnit &U, const CpuWork &W,

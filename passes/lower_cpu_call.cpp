@@ -12,6 +12,24 @@ static bool isSumType(dtype T) {
   return T == DTYPE_F32 || T == DTYPE_F64 || T == DTYPE_I32 || T == DTYPE_I64;
 }
 
+// If there are only some elements of the result, these are a part of each row:
+// their limit moves by one from row to row, and from column to column.
+static bool takesPart(const contraction &C) {
+  if (limitsOf(C, OUT).empty())
+    return true;
+  if (cpuHasMaps(C) || limitsOf(C, OUT).size() > 1)
+    return false;
+  Arranged By(C);
+  const affine_guard &L = *limitsOf(By.C, OUT)[0];
+  for (axis_role R : {AXIS_M, AXIS_N})
+    if (axesOf(By.C, R).size() != 1)
+      return false;
+  for (int I = 0; I < C.axis_count; I++)
+    if (isMoved(L.step[I]) && distance(L.step[I]) != 1)
+      return false;
+  return true;
+}
+
 bool cpuTakes(const contraction &C, const char **Why) {
   auto No = [&](const char *Reason) {
     *Why = Reason;
@@ -19,6 +37,9 @@ bool cpuTakes(const contraction &C, const char **Why) {
   };
   if (C.first)
     return No("three factors are multiplied");
+  if (!takesPart(C))
+    return No("which elements of the result there are is decided along "
+              "several axes");
   if (!cpuTakesMaps(C))
     return No("elements are changed before they are multiplied, and not by a "
               "sum alone");

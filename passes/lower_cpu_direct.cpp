@@ -4,6 +4,9 @@
 //       a panel of in1 is packed, unless it lies along the columns
 //       for as many rows as registers hold: multiply
 //
+// Blocks of a result of which only some elements are there go by way of a
+// buffer, to which these are copied first, and back.
+//
 // Steps are cut where packed panels would be long; sums that an epilogue waits
 // for stand in a buffer of some rows until all steps are done.
 //
@@ -17,6 +20,7 @@
 // transpose is, from in1 times in0: sums go by way of a buffer to a result that
 // is adjacent along these rows (lower_cpu_spread.cpp).
 #include "lower_cpu_direct.h"
+#include "lower_cpu_partial.h"
 
 using namespace llvm;
 
@@ -41,6 +45,7 @@ class Direct {
   // Offsets for the epilogue.
   Value *RowTable, *RowRuns, *ColumnTable, *ColumnRuns;
   enum { MostRows = 8, MostColumns = 64 };
+  int64_t SumBytes = MostRows * MostColumns * dtype_bytes(W.Sum);
   int64_t SumRows; // that an epilogue gets at once
 
 public:
@@ -71,6 +76,8 @@ public:
     Value *None = C.number(0), *N = Extent[AXIS_N];
     Value *Vectors = C.divideUp(N, C.number(Blocks.lanes));
     findFactors();
+    if (W.Partial)
+      Sums = sumsFrame();
     Block X = {None, Extent[AXIS_M], None, Extent[AXIS_K], Adds};
     rows(X, None, N, Vectors, in1(X, None, Vectors));
     C.CreateRetVoid();
@@ -103,12 +110,13 @@ public:
     Bases = C.frame(C.getInt64Ty(), Tensors, 8);
     if (PanelColumns)
       Panel = panelFrame(TEIR_CPU_DIRECT_K);
-    int64_t SumBytes = MostRows * MostColumns * dtype_bytes(W.Sum);
     if (W.Spreads) {
       Spreads =
           C.CreateICmpNE(stride(AXIS_N, OUT), C.number(dtype_bytes(W.Sum)));
       Sums = sumsIf(Spreads, SumBytes);
     }
+    if (W.Partial)
+      Sums = sumsFrame();
     if (Finishes) {
       Sums = C.frame(C.getInt8Ty(), (uint64_t)(SumRows * sumPitch()), 64);
       RowTable = C.frame(C.getInt64Ty(), (uint64_t)SumRows * Tensors, 8);
@@ -325,6 +333,8 @@ private:
            dtype_bytes(W.Sum);
   }
 
+  Value *sumsFrame() { return C.frame(C.getInt8Ty(), (uint64_t)SumBytes, 64); }
+
   // On the stack, of which threads may have too little for what is not needed.
   Value *sumsIf(Value *Needed, int64_t Bytes) {
     Value *None = Constant::getNullValue(bytePointer(C.getContext()));
@@ -518,6 +528,42 @@ private:
     return C.CreateSelect(IsHigh, High, Low);
   }
 
+  CpuPartial partial() {
+    unsigned Limit = W.resultLimit();
+    return {C, C.getNumber(Bases, (int64_t)Limit), stride(AXIS_M, Limit),
+            stride(AXIS_N, Limit)};
+  }
+
+  // Multiplies to the result, or to a buffer that has what of it is there.
+  void inPart(const CpuPartial::Piece &X, Value *IsWhole, Value *Out,
+              function_ref<void(Value *, Value *)> Multiply) {
+    Value *Stride = stride(AXIS_M, OUT);
+    Value *Pitch = C.number(MostColumns * dtype_bytes(W.Sum));
+    C.when(
+        IsWhole, [&] { Multiply(Out, Stride); },
+        [&] {
+          C.when(partial().hasAny(X), [&] {
+            Function *Copy = partialCopyFunction(U, W.Sum);
+            unsigned Limit = W.resultLimit();
+            Value *ByRow = stride(AXIS_M, Limit);
+            Value *ByColumn = stride(AXIS_N, Limit);
+            Value *Start = C.plus(
+                C.getNumber(Bases, (int64_t)Limit),
+                C.plus(C.times(X.Row, ByRow), C.times(X.Column, ByColumn)));
+            Code::Values Where = {X.Rows, X.Columns, Start, ByRow, ByColumn};
+            auto Move = [&](Value *From, Value *FromStride, Value *To,
+                            Value *ToStride) {
+              Code::Values Given = {From, FromStride, To, ToStride};
+              Given.append(Where.begin(), Where.end());
+              C.CreateCall(Copy, Given);
+            };
+            Move(Out, Stride, Sums, Pitch);
+            Multiply(Sums, Pitch);
+            Move(Sums, Pitch, Out, Stride);
+          });
+        });
+  }
+
   void rows(const Block &X, Value *J, Value *Columns, Value *Vectors, In1 B) {
     int Low = Blocks.direct_height[1], High = Blocks.direct_height[0];
     Value *Lower = kernels(Low, Vectors, Columns);
@@ -528,6 +574,14 @@ private:
       Value *Left = C.CreateSub(M, I);
       Value *IsHigh = IsOld ? C.getFalse() : atLeast(Left, High);
       Value *Rows = nextRows(Left, IsHigh);
+      CpuPartial::Piece Piece = {I, Rows, J, Columns};
+      Value *IsWhole = nullptr;
+      if (W.Partial) { // else one block
+        IsWhole = partial().hasAll(Piece);
+        Rows = Piece.Rows = C.CreateSelect(
+            C.CreateAnd(IsHigh, C.CreateNot(IsWhole)), C.number(High), Rows);
+        IsWhole = partial().hasAll(Piece);
+      }
       Value *In0 = C.at(C.getPointer(Bases, IN0),
                         C.plus(C.times(I, stride(AXIS_M, IN0)),
                                C.times(X.P, stride(AXIS_K, IN0))));
@@ -544,15 +598,30 @@ private:
             C.at(C.getPointer(Bases, OUT), C.times(I, stride(AXIS_M, OUT))),
             C.times(J, W.Spreads ? stride(AXIS_N, OUT) : C.number(Bytes)));
       }
-      SmallVector<Value *, 12> Arguments = {
-          X.Steps, In0,     stride(AXIS_M, IN0),          stride(AXIS_K, IN0),
-          B.Place, B.Step,  buffered(Sums, Out),          Pitch,
-          Rows,    Columns, buffered(C.number(0), X.Adds)};
-      if (Scales)
-        Arguments.push_back(C.CreateSelect(
-            C.CreateICmpSGT(X.P, C.number(0)),
-            C.at(Factors, CpuFurther * dtype_bytes(W.Sum)), Factors));
-      C.CreateCall(Type, C.CreateSelect(IsHigh, Higher, Lower), Arguments);
+      auto Multiply = [&](Value *To, Value *Stride, Value *Adds) {
+        SmallVector<Value *, 12> Arguments = {X.Steps,
+                                              In0,
+                                              stride(AXIS_M, IN0),
+                                              stride(AXIS_K, IN0),
+                                              B.Place,
+                                              B.Step,
+                                              To,
+                                              Stride,
+                                              Rows,
+                                              Columns,
+                                              Adds};
+        if (Scales)
+          Arguments.push_back(C.CreateSelect(
+              C.CreateICmpSGT(X.P, C.number(0)),
+              C.at(Factors, CpuFurther * dtype_bytes(W.Sum)), Factors));
+        C.CreateCall(Type, C.CreateSelect(IsHigh, Higher, Lower), Arguments);
+      };
+      if (W.Partial) {
+        inPart(Piece, IsWhole, Out,
+               [&](Value *To, Value *Stride) { Multiply(To, Stride, X.Adds); });
+        return Rows;
+      }
+      Multiply(buffered(Sums, Out), Pitch, buffered(C.number(0), X.Adds));
       if (W.Spreads)
         C.when(Spreads, [&] {
           C.CreateCall(

@@ -199,13 +199,16 @@ FunctionType *directKernelType(CpuUnit &U, bool Scales) {
   return U.type(Type::getVoidTy(U.context()), kernelArguments(Scales));
 }
 
-FunctionType *directType(CpuUnit &U) { return directKernelType(U, false); }
+FunctionType *directType(CpuUnit &U, bool Scales) {
+  return directKernelType(U, Scales);
+}
 
 DirectRows directRows(const struct teir_cpu_blocks &B, int Height) {
   return Height == B.direct_height[1] ? DirectRows::Fewer : DirectRows::Blocks;
 }
 
-Function *directKernel(CpuUnit &U, dtype Sum, int Height, int Vectors) {
+Function *directKernel(CpuUnit &U, dtype Sum, int Height, int Vectors,
+                       bool Scales) {
   struct teir_cpu_blocks Blocks = teir_cpu_blocks(&U.Cpu, Sum);
   return directKernelFunction(U, {{Sum, Sum},
                                   Sum,
@@ -213,7 +216,8 @@ Function *directKernel(CpuUnit &U, dtype Sum, int Height, int Vectors) {
                                   Vectors,
                                   Blocks.lanes,
                                   directRows(Blocks, Height),
-                                  false});
+                                  false,
+                                  Scales});
 }
 
 } // namespace nputeir

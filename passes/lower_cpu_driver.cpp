@@ -14,7 +14,8 @@
 // whole panel, elements are a fixed stride apart, and vectors are loaded and
 // stored; `runs` says for how long that is so.  Sums go into the result itself
 // where a block of registers lies in it as such, else by way of a buffer.
-#include "lower_cpu.h"
+#include "lower_cpu_driver.h"
+#include "lower_cpu_partial.h"
 
 using namespace llvm;
 
@@ -22,38 +23,9 @@ namespace nputeir {
 
 namespace {
 
-class Driver {
-  CpuUnit &U;
-  const CpuWork &W;
-  struct teir_cpu_dot Dot;
-  Code C;
-  unsigned Tensors;
-  int Bytes; // of a sum
-  bool KeepsSums, TablesSteps;
-  Function *Offsets;
-  Kept Parts;
-
-  // Of a role: its axes' records, their number, all their elements, and the
-  // records of the innermost axis and of the one around it, if any.
-  struct Role {
-    Kept Axes, Count, Extent, Innermost, Next;
-  };
-  Role R[AXIS_ROLES];
-  // Offsets of a block: [tensor][capacity], and runs.
-  struct Table {
-    Kept At, Capacity, Runs;
-  };
-  Table Rows, Columns, Steps;
-  Kept KeepsIn0, BlockM, BlockN, BlockK, PartM;
-  Kept In0, In1, Sums;
-  Value *Bases;
-  Kept Accumulate;
-
+class Driver : DriverBlocks {
 public:
-  Driver(CpuUnit &U, const CpuWork &W, Function &F)
-      : U(U), W(W), Dot(dotOf(U, W)), C(F), Tensors(W.moved()),
-        Bytes(dtype_bytes(W.Sum)), KeepsSums(W.Tail != nullptr),
-        TablesSteps(tablesSteps(U, W)), Offsets(offsetsFunction(U, W)) {}
+  Driver(CpuUnit &U, const CpuWork &W, Function &F) : DriverBlocks(U, W, F) {}
 
   void emit() {
     readSlots();
@@ -61,6 +33,7 @@ public:
     Bases = C.frame(C.getInt64Ty(), Tensors, 8);
     Value *Size = place(C.argument(1));
     C.when(C.CreateIsNull(C.argument(1)), [&] { C.CreateRet(Size); });
+    findFactors();
     auto All = [&] {
       C.loop(C.number(0), R[AXIS_C].Extent, C.number(1), [&](Value *Z) {
         moveBases(Z);
@@ -75,164 +48,99 @@ public:
   }
 
 private:
-  void readSlots() {
-    Value *Slots = C.argument(0);
-    int64_t Record = 8 * (1 + (int64_t)Tensors);
-    Accumulate = keep(C.getNumber(Slots, (int64_t)Tensors));
-    Parts = keep(C.getPointer(Slots, cpuPartsSlot(Tensors)));
-    Value *Axes = C.at(Slots, 8 * cpuAxesSlot(Tensors));
-    if (W.Plain) {
-      Kept One = keep(C.number(1));
-      for (int I = 0; I < AXIS_ROLES; I++) {
-        Kept Axis = keep(C.at(Axes, I * Record));
-        R[I] = {Axis, One, keep(C.getNumber(Axis, (int64_t)0)), Axis, Axis};
-      }
+  // Of sums that kernels scale: of the first steps, of further ones, and one
+  // for sums that are stored later.
+  Value *Factors, *AddsFirst;
+  enum { CpuPlain = CpuFactors };
+
+  Value *factors(int Which) { return C.at(Factors, Which * Bytes); }
+
+  void findFactors() {
+    if (!Scales)
       return;
-    }
-    for (int I = 0; I < AXIS_ROLES; I++) {
-      Value *Count = C.getNumber(Slots, cpuCountsSlot(Tensors) + I);
-      R[I].Axes = keep(Axes);
-      R[I].Count = keep(Count);
-      Value *Extent = C.carry(
-          C.number(0), Count, C.number(1), {C.number(1)},
-          [&](Value *A, ArrayRef<Value *> Now) {
-            Value *Axis = C.at(Axes, C.times(A, Record));
-            return Code::Values{C.times(Now[0], C.getNumber(Axis, (int64_t)0))};
-          })[0];
-      Value *Last = C.at(Axes, C.times(C.plus(Count, -1), Record));
-      Value *More = C.CreateSelect(C.CreateICmpEQ(Count, C.number(1)), Last,
-                                   C.at(Last, -Record));
-      R[I].Extent = keep(Extent);
-      R[I].Innermost = keep(Last);
-      R[I].Next = keep(More);
-      Axes = C.at(Axes, C.times(Count, Record));
-    }
-  }
-
-  Kept keep(Value *V) { return Kept(C, V); }
-
-  Value *number(int Which) { return C.getNumber(Parts, CpuParts + Which); }
-  Value *height(int H) { return number(CpuHeights + H); }
-  Value *panelRows() { return height(0); }
-  Value *panelColumns() { return number(CpuColumns); }
-
-  Value *stride(axis_role Role, int T) {
-    return C.getNumber(R[Role].Innermost, 1 + T);
-  }
-  Value *next(axis_role Role, int T) {
-    return C.getNumber(R[Role].Next, 1 + T);
-  }
-
-  void chooseBlocks() {
-    teir_cpu_math Math = cpuMath(C);
-    teir_cpu_size Size = {R[AXIS_M].Extent,
-                          R[AXIS_N].Extent,
-                          R[AXIS_K].Extent,
-                          Dot,
-                          false,
-                          KeepsSums,
-                          false,
-                          nullptr};
-    struct teir_cpu_most Most = {panelRows(),       panelColumns(),
-                                 number(CpuBlockM), number(CpuBlockN),
-                                 number(CpuBlockK), number(CpuKeptN),
-                                 number(CpuSumsM),  number(CpuSumsN)};
-    teir_cpu_cut Cut = teir_cpu_cut_packed(&Most, &Math, &Size);
-    KeepsIn0 = keep(C.CreateZExt(
-        static_cast<Value *>(teir_cpu_keeps_in0(&Most, &Math, &Size)),
-        C.getInt64Ty()));
-    BlockM = keep(static_cast<Value *>(Cut.block_m));
-    BlockN = keep(static_cast<Value *>(Cut.block_n));
-    BlockK = keep(static_cast<Value *>(Cut.block_k));
-    PartM = keep(static_cast<Value *>(Cut.part_m));
-  }
-
-  // All that is needed beside the frame, in one piece; gives its size.
-  Value *place(Value *Memory) {
-    Value *Size = C.number(64);
-    auto Part = [&](Value *Needs) {
-      Value *At = Size;
-      Size = C.plus(Size, C.roundUp(Needs, 64));
-      return At;
-    };
-    auto Tables = [&](Value *Capacity) {
-      return Part(C.times(Capacity, 8 * ((int64_t)Tensors + 1)));
-    };
-    Value *AtIn1 = Part(C.plus(panelBytes(IN1, BlockN, BlockK), PackSlack));
-    Value *AtIn0 = Part(C.plus(panelBytes(IN0, BlockM, BlockK), PackSlack));
-    Value *Held = KeepsSums ? C.times(PartM, BlockN)
-                            : C.times(panelRows(), panelColumns());
-    Value *AtSums = Part(C.plus(C.times(Held, Bytes), PackSlack));
-    Kept Tabled = TablesSteps ? BlockK : keep(C.number(1));
-    Value *AtRows = Tables(BlockM), *AtColumns = Tables(BlockN),
-          *AtSteps = Tables(Tabled);
-    Value *Skew = C.CreateAnd(
-        C.CreateNeg(C.CreatePtrToInt(Memory, C.getInt64Ty())), C.number(63));
-    Value *Base = C.at(Memory, Skew); // the first 64 bytes are not used
-    auto Place = [&](Value *At) { return C.at(Base, C.plus(At, -64)); };
-    In1 = keep(Place(AtIn1));
-    In0 = keep(Place(AtIn0));
-    Sums = keep(Place(AtSums));
-    auto TableAt = [&](Value *At, const Kept &Capacity) {
-      Value *First = Place(At);
-      return Table{keep(First), Capacity,
-                   keep(C.at(First, C.times(Capacity, 8 * (int64_t)Tensors)))};
-    };
-    Rows = TableAt(AtRows, BlockM);
-    Columns = TableAt(AtColumns, BlockN);
-    Steps = TableAt(AtSteps, Tabled);
-    return Size;
-  }
-
-  void moveBases(Value *Z) {
-    if (W.Plain) {
-      for (unsigned T = 0; T < Tensors; T++)
-        C.put(C.at(C.getPointer(C.argument(0), (int64_t)T),
-                   C.times(Z, stride(AXIS_C, (int)T))),
-              C.at(Bases, 8 * (int64_t)T));
-      return;
-    }
-    Value *Run = C.frame(C.getInt64Ty(), 1, 8);
-    Value *Moved = C.frame(C.getInt64Ty(), Tensors, 8);
-    C.CreateCall(Offsets, {R[AXIS_C].Axes, R[AXIS_C].Count, Z, C.number(1),
-                           C.number(1), Moved, Run});
-    for (unsigned T = 0; T < Tensors; T++)
-      C.put(C.at(C.getPointer(C.argument(0), (int64_t)T),
-                 C.getNumber(Moved, (int64_t)T)),
-            C.at(Bases, 8 * (int64_t)T));
-  }
-
-  void fill(axis_role Role, const Table &T, Value *Start, Value *N) {
-    // A table's rows stay as far apart as there is room for.
-    C.CreateCall(Offsets, {R[Role].Axes, R[Role].Count, Start, N, T.Capacity,
-                           T.At, T.Runs});
-  }
-
-  Value *base(int T) { return C.getPointer(Bases, T); }
-
-  // Offsets of a tensor from element I on.
-  Value *offsets(const Table &X, int T, Value *I) {
-    return C.at(X.At, C.times(C.plus(C.times(X.Capacity, T), I), 8));
+    int64_t Of = (CpuFactors + 2) * dtype_bytes(W.Sum);
+    Factors = C.frame(C.getInt8Ty(), (uint64_t)Of, 8);
+    AddsFirst =
+        callPart(C, Parts, CpuScale, scaleType(U), {C.argument(0), Factors});
+    Type *T = computedType(C.getContext(), W.Sum);
+    C.put(ConstantFP::get(T, 1), factors(CpuPlain + CpuAlpha));
+    C.put(ConstantFP::get(T, 0), factors(CpuPlain + CpuBeta));
   }
 
   void columnBlocks() {
     Value *N = R[AXIS_N].Extent;
     C.loop(C.number(0), N, BlockN, [&](Value *J) {
       Value *Count = C.least(BlockN, C.CreateSub(N, J));
+      FirstColumn = J;
       fill(AXIS_N, Columns, J, Count);
       Value *M = R[AXIS_M].Extent;
       C.loop(C.number(0), M, PartM, [&](Value *I) {
         Value *Rows = C.least(PartM, C.CreateSub(M, I));
-        Value *Again =
-            C.CreateAnd(KeepsIn0, C.CreateZExt(C.CreateICmpSGT(J, C.number(0)),
-                                               C.getInt64Ty()));
-        stepBlocks(I, Rows, Count, C.CreateICmpEQ(Again, C.number(0)));
-        if (KeepsSums)
-          rowBlocks(I, Rows, C.getTrue(), [&](Value *At, Value *Some) {
-            store(C.at(Sums, C.times(C.times(At, BlockN), Bytes)),
-                  C.times(BlockN, Bytes), Some, Count, C.number(0),
-                  C.number(0));
-          });
+        FirstRow = I;
+        ifAny({C.number(0), Rows, C.number(0), Count},
+              [&] { rowsByColumns(I, Rows, J, Count); });
+      });
+    });
+  }
+
+  void rowsByColumns(Value *I, Value *Rows, Value *J, Value *Count) {
+    Value *Again =
+        W.Partial // rows that the columns before had no use for are not there
+            ? C.number(0)
+            : C.CreateAnd(KeepsIn0,
+                          C.CreateZExt(C.CreateICmpSGT(J, C.number(0)),
+                                       C.getInt64Ty()));
+    stepBlocks(I, Rows, Count, C.CreateICmpEQ(Again, C.number(0)));
+    if (!KeepsSums)
+      return;
+    rowBlocks(I, Rows, C.getTrue(), [&](Value *At, Value *Some) {
+      Piece X = {At, Some, C.number(0), Count};
+      ifAny(X, [&] {
+        store(C.at(Sums, C.times(C.times(At, BlockN), Bytes)),
+              C.times(BlockN, Bytes), X, C.number(0));
+      });
+    });
+  }
+
+  // ---- of which only some elements are there ----
+
+  Value *FirstRow, *FirstColumn; // of a part, and of a block
+
+  // Rows of a part, the first of which is At, by columns of a block.
+  struct Piece {
+    Value *At, *Rows, *J, *Columns;
+  };
+
+  CpuPartial partial() {
+    int Limit = (int)W.resultLimit();
+    return {C, C.getNumber(Bases, (int64_t)Limit), stride(AXIS_M, Limit),
+            stride(AXIS_N, Limit)};
+  }
+
+  CpuPartial::Piece inResult(const Piece &X) {
+    return {C.plus(FirstRow, X.At), X.Rows, C.plus(FirstColumn, X.J),
+            X.Columns};
+  }
+
+  void ifAny(const Piece &X, function_ref<void()> Body) {
+    if (W.Partial)
+      C.when(partial().hasAny(inResult(X)), Body);
+    else
+      Body();
+  }
+
+  // Row by row, the columns that are there.
+  void storePart(Value *From, Value *Stride, const Piece &X, Value *I,
+                 Value *Add) {
+    C.loop(C.number(0), X.Rows, C.number(1), [&](Value *Row) {
+      Piece One = {C.plus(X.At, Row), C.number(1), X.J, X.Columns};
+      std::pair<Value *, Value *> Has = partial().columns(inResult(One));
+      Value *Begin = Has.first, *End = Has.second;
+      C.when(C.CreateICmpSLT(Begin, End), [&] {
+        storeAll(
+            C.at(From, C.plus(C.times(Row, Stride), C.times(Begin, Bytes))),
+            Stride, C.number(1), C.CreateSub(End, Begin), C.plus(I, Row),
+            C.plus(X.J, Begin), Add);
       });
     });
   }
@@ -257,10 +165,13 @@ private:
       packColumns(Columns, Count);
       Value *IsFurther =
           C.CreateZExt(C.CreateICmpSGT(P, C.number(0)), C.getInt64Ty());
-      Value *Add = KeepsSums ? IsFurther : C.CreateOr(IsFurther, Accumulate);
+      Value *Add =
+          KeepsSums || Scales ? IsFurther : C.CreateOr(IsFurther, Accumulate);
       rowBlocks(I, Rows, AreNew, [&](Value *At, Value *Some) {
-        multiply(
-            {At, Some, Columns, Count, Add, rowsAsPacked(Some, Count, AreNew)});
+        ifAny({At, Some, C.number(0), Columns}, [&] {
+          multiply({At, Some, Columns, Count, Add,
+                    rowsAsPacked(Some, Count, AreNew)});
+        });
       });
     });
   }
@@ -269,27 +180,17 @@ private:
   // that holds as many as are left.
   void panels(Value *Count, function_ref<void(Value *, Value *)> Body) {
     C.walk(C.number(0), Count, [&](Value *I) {
-      Value *Left = C.CreateSub(Count, I), *Which = C.number(0);
-      for (int H = 1; H < TEIR_CPU_HEIGHTS; H++)
-        Which = C.CreateSelect(C.CreateICmpSLE(Left, height(H)), C.number(H),
-                               Which);
-      Body(I, Which);
+      Body(I, leastHeight(C.CreateSub(Count, I), C.number(0)));
       return panelRows(); // what is lower is the last one
     });
   }
 
-  // Of a kernel.
-  Value *steps(Value *K) { return C.divideUp(K, C.number(Dot.step)); }
-
-  // Of a row of a panel.
-  int stepBytes(int T) { return Dot.step * dtype_bytes(Dot.packed[T]); }
-
-  // In a panel of in1, in front of its steps.
-  int startRows(int T) { return T == IN1 && Dot.offset; }
-
-  // Of panels of so many rows (or columns) in all.
-  Value *panelBytes(int T, Value *Rows, Value *K) {
-    return C.times(C.times(Rows, C.plus(steps(K), startRows(T))), stepBytes(T));
+  // Which one holds so many rows; where none is lower, the given one.
+  Value *leastHeight(Value *Rows, Value *Which) {
+    for (int H = 1; H < TEIR_CPU_HEIGHTS; H++)
+      Which =
+          C.CreateSelect(C.CreateICmpSLE(Rows, height(H)), C.number(H), Which);
+    return Which;
   }
 
   // That are packed at a time where they are not adjacent.
@@ -443,8 +344,17 @@ private:
                         Adjacent, Runs(Rows, Count), Runs(Steps, K)});
   }
 
-  void store(Value *From, Value *Stride, Value *Rows, Value *Columns, Value *I,
-             Value *J, Value *Add = nullptr) {
+  // I: its first row in the table.
+  void store(Value *From, Value *Stride, const Piece &X, Value *I,
+             Value *Add = nullptr) {
+    if (W.Partial)
+      storePart(From, Stride, X, I, Add);
+    else
+      storeAll(From, Stride, X.Rows, X.Columns, I, X.J, Add);
+  }
+
+  void storeAll(Value *From, Value *Stride, Value *Rows, Value *Columns,
+                Value *I, Value *J, Value *Add) {
     Value *IsAdjacent = C.CreateZExt(isAdjacent(), C.getInt64Ty());
     callPart(C, Parts, CpuStore, storeType(U),
              {From, Stride, Rows, Columns, Bases, offsets(this->Rows, 0, I),
@@ -465,18 +375,22 @@ private:
   void block(Value *Which, Value *Height, ArrayRef<Value *> Given) {
     Value *Place = C.at(Parts, C.times(Which, 8));
     auto Packed = [&] {
-      callPart(C, Place, CpuKernels, multiplyType(U, Dot), Given);
+      callPart(C, Place, CpuKernels, multiplyType(U, Dot, Scales), Given);
     };
     if (Dot.op != CPU_OP_NONE) {
       Packed();
       return;
     }
     C.when(C.CreateICmpEQ(Which, C.number(0)), Packed, [&] {
-      callPart(C, Place, CpuKernels, directType(U),
-               {Given[0], Given[1], C.number(Bytes),
-                C.times(panelRows(), Bytes), Given[2],
-                C.times(panelColumns(), Bytes), Given[3], Given[4], Height,
-                panelColumns(), Given[5]});
+      Code::Values Direct = {Given[0],        Given[1],
+                             C.number(Bytes), C.times(panelRows(), Bytes),
+                             Given[2],        C.times(panelColumns(), Bytes),
+                             Given[3],        Given[4],
+                             Height,          panelColumns(),
+                             Given[5]};
+      if (Scales)
+        Direct.push_back(Given.back());
+      callPart(C, Place, CpuKernels, directType(U, Scales), Direct);
     });
   }
 
@@ -535,17 +449,50 @@ private:
   void multiplyPanels(const Product &X, Value *I, Value *Which, Value *J,
                       std::pair<Value *, Value *> Last) {
     Value *Panel0 = C.at(X.Rows0.First, C.times(I, X.Rows0.Rows));
+    if (W.Partial)
+      C.when(partial().hasAny(inResult(blockOf(X, I, Which, J))),
+             [&] { multiplyPart(X, I, Which, J, Panel0, Last); });
+    else
+      multiplyBlock(X, I, Which, J, Panel0, Last);
+  }
+
+  // Rows of single elements of which few have some columns get a lower kernel.
+  void multiplyPart(const Product &X, Value *I, Value *Which, Value *J,
+                    Value *Panel0, std::pair<Value *, Value *> Last) {
+    if (Dot.op != CPU_OP_NONE)
+      return multiplyBlock(X, I, Which, J, Panel0, Last);
+    CpuPartial::Range Has = partial().rows(inResult(blockOf(X, I, Which, J)));
+    Which = leastHeight(C.CreateSub(Has.second, Has.first), Which);
+    Value *Above =
+        C.least(Has.first, C.CreateSub(panelRows(), heightOf(Which)));
+    multiplyBlock(X, C.plus(I, Above), Which, J,
+                  C.at(Panel0, C.times(Above, Bytes)), Last);
+  }
+
+  Piece blockOf(const Product &X, Value *I, Value *Which, Value *J) {
+    Value *Rows = C.least(heightOf(Which), C.CreateSub(X.Count, I));
+    return {C.plus(X.At, I), Rows, J, columnsFrom(X, J)};
+  }
+
+  Value *columnsFrom(const Product &X, Value *J) { // of a panel
+    return C.least(panelColumns(), C.CreateSub(X.ColumnCount, J));
+  }
+
+  void multiplyBlock(const Product &X, Value *I, Value *Which, Value *J,
+                     Value *Panel0, std::pair<Value *, Value *> Last) {
     Value *Panel1 = C.at(In1, panelBytes(IN1, J, X.K));
     Value *Height = heightOf(Which);
-    auto To = [&](Value *Place, Value *Stride, Value *Add) {
-      block(Which, Height,
-            {steps(X.K), Panel0, Panel1, Place, Stride, Add, Last.first,
-             Last.second});
+    auto To = [&](Value *Place, Value *Stride, Value *Add, Value *By) {
+      Code::Values Given = {steps(X.K), Panel0, Panel1,     Place,
+                            Stride,     Add,    Last.first, Last.second};
+      if (Scales)
+        Given.push_back(By);
+      block(Which, Height, Given);
     };
     if (KeepsSums) {
       Value *Row = C.times(C.plus(X.At, I), BlockN);
       To(C.at(Sums, C.times(C.plus(Row, J), Bytes)), C.times(BlockN, Bytes),
-         X.Add);
+         X.Add, nullptr);
       return;
     }
     Value *Whole = C.CreateAnd(
@@ -553,61 +500,29 @@ private:
         C.CreateAnd(
             C.CreateICmpSGE(C.getNumber(Columns.Runs, J), panelColumns()),
             C.CreateICmpSGE(C.getNumber(Rows.Runs, I), Height)));
+    if (W.Partial)
+      Whole = C.CreateAnd(Whole,
+                          partial().hasAll(inResult(blockOf(X, I, Which, J))));
     Value *Row =
         C.at(base(OUT), C.getNumber(offsets(Rows, OUT, I), (int64_t)0));
     Value *Place = C.at(Row, C.getNumber(offsets(Columns, OUT, J), (int64_t)0));
     Value *Stride = C.times(panelColumns(), Bytes);
+    Value *Add = X.Add, *By = nullptr;
+    if (Scales) {
+      Value *IsFirst = C.CreateICmpEQ(X.Add, C.number(0));
+      Add = C.CreateSelect(IsFirst, AddsFirst, X.Add);
+      By = C.CreateSelect(IsFirst, factors(0), factors(CpuFurther));
+      By = C.CreateSelect(Whole, By, factors(CpuPlain));
+    }
     To(C.CreateSelect(Whole, Place, Sums),
        C.CreateSelect(Whole, stride(AXIS_M, OUT), Stride),
-       C.CreateSelect(Whole, X.Add, C.number(0)));
-    C.when(C.CreateNot(Whole), [&] {
-      store(Sums, Stride, C.least(Height, C.CreateSub(X.Count, I)),
-            C.least(panelColumns(), C.CreateSub(X.ColumnCount, J)), I, J,
-            X.Add);
-    });
+       C.CreateSelect(Whole, Add, C.number(0)), By);
+    C.when(C.CreateNot(Whole),
+           [&] { store(Sums, Stride, blockOf(X, I, Which, J), I, X.Add); });
   }
 };
 
 } // namespace
-
-CpuPanel driverPanel(CpuUnit &U, const CpuWork &W, int T) {
-  struct teir_cpu_blocks Blocks = teir_cpu_blocks(&U.Cpu, W.Sum);
-  struct teir_cpu_dot Dot = dotOf(U, W);
-  bool Lines = T == IN0 && teir_cpu_is_tiled(Dot.op);
-  return {T == IN0 ? Blocks.height[0] : Blocks.columns,
-          W.In[T],
-          Dot.packed[T],
-          Lines ? Dot.group : Dot.packed_group[T],
-          T == IN0 && Dot.offset,
-          (int)W.Limits[T],
-          W.Fills[T] >= 0,
-          W.Lies[T]};
-}
-
-bool driverCrosses(CpuUnit &U, const CpuWork &W) {
-  return dotOf(U, W).step == 1 && !W.Limits[IN1] && !W.Plain;
-}
-
-Function *driverKernel(CpuUnit &U, const CpuWork &W, int Height) {
-  struct teir_cpu_blocks B = teir_cpu_blocks(&U.Cpu, W.Sum);
-  int Rows = B.height[std::min(Height, B.height_count - 1)];
-  return dotOf(U, W).op == CPU_OP_NONE && Height > 0
-             ? directKernel(U, W.Sum, Rows, B.vectors)
-             : multiplyFunction(U, dotOf(U, W), W.Sum, Rows);
-}
-
-SmallVector<int64_t, CpuNumbers> driverNumbers(CpuUnit &U, const CpuWork &W) {
-  if (!W.Packed)
-    return {};
-  struct teir_cpu_blocks B = teir_cpu_blocks(&U.Cpu, W.Sum);
-  SmallVector<int64_t, CpuNumbers> N;
-  for (int H = 0; H < TEIR_CPU_HEIGHTS; H++)
-    N.push_back(B.height[std::min(H, B.height_count - 1)]);
-  N.append({B.columns, B.block_m, B.block_n, B.block_k, B.kept_n, B.sums_m,
-            B.sums_n});
-  assert(N.size() == CpuNumbers);
-  return N;
-}
 
 // What processors pack alike, if others do.
 static std::string packedName(const teir_cpu_dot &D) {
@@ -626,7 +541,8 @@ CpuCode driverCode(CpuUnit &U, const CpuWork &W) {
   bool IsNew, IsTiled = teir_cpu_is_tiled(Dot.op);
   Function *F = (IsTiled ? U : *U.Common)
                     .function("driver." + packedName(Dot) + W.kind() +
-                                  (tablesSteps(U, W) ? "" : ".straight"),
+                                  (tablesSteps(U, W) ? "" : ".straight") +
+                                  (isScaledPacked(U, W) ? ".scaled" : ""),
                               Type::getInt64Ty(U.context()), "pp", IsNew);
   // Its loops are around much work, and it is half of the time that generating
   // code would take.

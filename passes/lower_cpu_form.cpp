@@ -21,27 +21,35 @@ unsigned tensorsOf(const contraction &C) {
   return TENSORS + (C.tail ? (unsigned)C.extra_count : 0);
 }
 
+static bool movesWith(const contraction &C, const affine_guard &L,
+                      axis_role Role) {
+  for (int I = 0; I < C.axis_count; I++)
+    if (C.axis[I].role == Role && isMoved(L.step[I]))
+      return true;
+  return false;
+}
+
 SmallVector<const affine_guard *, 8> limitsOf(const contraction &C, int T) {
-  axis_role Other = T == IN0 ? AXIS_N : AXIS_M;
   SmallVector<const affine_guard *, 8> Limits;
-  for (int L = 0; L < C.limit_count; L++) {
-    bool Moves = false;
-    for (int I = 0; I < C.axis_count; I++)
-      Moves |= C.axis[I].role == Other && isMoved(C.limit[L].step[I]);
-    if (!Moves)
-      Limits.push_back(&C.limit[L]);
+  for (int I = 0; I < C.limit_count; I++) {
+    const affine_guard &L = C.limit[I];
+    bool M = movesWith(C, L, AXIS_M), N = movesWith(C, L, AXIS_N);
+    if (T == OUT ? M && N : T == IN0 ? !N : !M)
+      Limits.push_back(&L);
   }
   return Limits;
 }
 
 unsigned movedOf(const contraction &C) {
   return tensorsOf(C) +
-         (unsigned)(limitsOf(C, IN0).size() + limitsOf(C, IN1).size());
+         (unsigned)(limitsOf(C, IN0).size() + limitsOf(C, IN1).size() +
+                    limitsOf(C, OUT).size());
 }
 
 const affine_guard &limitAt(const contraction &C, unsigned Moved) {
   SmallVector<const affine_guard *, 8> Limits = limitsOf(C, IN0);
   Limits.append(limitsOf(C, IN1));
+  Limits.append(limitsOf(C, OUT));
   return *Limits[Moved - tensorsOf(C)];
 }
 
@@ -165,7 +173,7 @@ public:
     F.one_axis = true;
     F.sum = W.Sum;
     F.finishes = W.Tail != nullptr;
-    F.limited = C.limit_count > 0;
+    F.limited = W.Limits[IN0] || W.Limits[IN1];
     for (int T = 0; T < TENSORS; T++)
       F.type[T] = C.type[T];
     for (int R = 0; R < AXIS_ROLES; R++) {
@@ -184,6 +192,8 @@ public:
     W.Direct = By.direct;
     W.Turned = By.turned;
     W.Plain = F.one_axis && !F.limited;
+    if (W.Partial)
+      By.straight = choosePartial(By);
     if (W.Plain && W.Vector == CPU_VECTOR_NO && (W.Packed || W.Turned)) {
       W.Lies[IN0] = lies(F, AXIS_M, IN0);
       W.Lies[IN1] = lies(F, AXIS_N, IN1);
@@ -193,6 +203,15 @@ public:
   }
 
 private:
+  // Is not straight code.
+  bool choosePartial(const teir_cpu_ways &By) {
+    W.Vector = W.Row = W.Column = CPU_VECTOR_NO;
+    W.Direct = (By.direct || By.straight) && (!W.Tail || isScaled(W));
+    W.Packed |= !W.Direct;
+    W.Turned &= W.Direct;
+    return false;
+  }
+
   static CpuLies lies(const teir_cpu_form &F, axis_role R, int T) {
     return F.dense[R][T]        ? CpuLies::Rows
            : F.dense[AXIS_K][T] ? CpuLies::Steps
@@ -263,6 +282,7 @@ CpuWork workOf(const contraction &C, const Function *For) {
   }
   for (int T : {IN0, IN1})
     W.Limits[T] = (unsigned)limitsOf(C, T).size();
+  W.Partial = !limitsOf(C, OUT).empty();
   assert(movedOf(C) >= tensorsOf(C) + (unsigned)C.limit_count);
   Ways(C, W).choose(For);
   return W;

@@ -25,6 +25,7 @@ bool hasAxes(const contraction &C, axis_role Role);
 unsigned tensorsOf(const contraction &C);
 unsigned movedOf(const contraction &C);
 // Of an input: one that moves along neither M nor N leaves out steps of both.
+// Of the result: at most one.
 llvm::SmallVector<const affine_guard *, 8> limitsOf(const contraction &C,
                                                     int T);
 const affine_guard &limitAt(const contraction &C, unsigned Moved);

@@ -18,21 +18,13 @@ using namespace llvm;
 
 namespace nputeir {
 
-Value *multiplyAdd(Code &C, const teir_cpu &Cpu, Value *X, Value *Y,
-                   Value *To) {
-  if (To->getType()->isIntOrIntVectorTy())
-    return C.CreateAdd(To, C.CreateMul(X, Y));
-  if (Cpu.fma)
-    return C.CreateIntrinsic(Intrinsic::fma, {To->getType()}, {X, Y, To});
-  return C.CreateFAdd(To, C.CreateFMul(X, Y));
-}
-
 namespace {
 
 class Kernel {
   CpuUnit &U;
   const teir_cpu_dot &D;
   int Height;
+  bool Scales;
   struct teir_cpu_blocks Blocks;
   Code C;
   int Bytes;
@@ -42,9 +34,11 @@ class Kernel {
   enum { StepsPerRow = 4 };
 
 public:
-  Kernel(CpuUnit &U, const teir_cpu_dot &D, dtype Sum, int Height, Function &F)
-      : U(U), D(D), Height(Height), Blocks(teir_cpu_blocks(&U.Cpu, Sum)), C(F),
-        Bytes(dtype_bytes(Sum)), Element(computedType(F.getContext(), Sum)),
+  Kernel(CpuUnit &U, const teir_cpu_dot &D, dtype Sum, int Height, Function &F,
+         bool Scales)
+      : U(U), D(D), Height(Height), Scales(Scales),
+        Blocks(teir_cpu_blocks(&U.Cpu, Sum)), C(F), Bytes(dtype_bytes(Sum)),
+        Element(computedType(F.getContext(), Sum)),
         Packed(D.op == CPU_OP_NONE ? Element : C.getInt32Ty()),
         Vector(U.vector(Element, (unsigned)Blocks.lanes)) {}
 
@@ -61,7 +55,10 @@ public:
       First.append(Start.begin(), Start.end());
     Code::Values Last = Blocks.asks_ahead ? stepsByRows(First) : steps(First);
     ArrayRef<Value *> Sums = ArrayRef<Value *>(Last).drop_front(Moving);
-    storeBlock(C, Sums, Height);
+    if (!Scales)
+      return storeBlock(C, Sums, Height);
+    CpuScaling By = {U.Cpu, C.argument(8)};
+    storeBlock(C, Sums, Height, &By);
   }
 
 private:
@@ -161,23 +158,27 @@ private:
 
 } // namespace
 
-static const char *arguments(const teir_cpu_dot &D) {
-  return teir_cpu_is_tiled(D.op) ? "ipppiiii" : "ipppiipi";
+static const char *arguments(const teir_cpu_dot &D, bool Scales) {
+  return Scales                    ? "ipppiipip"
+         : teir_cpu_is_tiled(D.op) ? "ipppiiii"
+                                   : "ipppiipi";
 }
 
-FunctionType *multiplyType(CpuUnit &U, const teir_cpu_dot &D) {
-  return U.type(Type::getVoidTy(U.context()), arguments(D));
+FunctionType *multiplyType(CpuUnit &U, const teir_cpu_dot &D, bool Scales) {
+  return U.type(Type::getVoidTy(U.context()), arguments(D, Scales));
 }
 
 Function *multiplyFunction(CpuUnit &U, const teir_cpu_dot &D, dtype Sum,
-                           int Height) {
+                           int Height, bool Scales) {
   bool IsNew;
   std::string Kind = dtype_name(Sum);
   if (D.op != CPU_OP_NONE)
     Kind += std::string(".") + dtype_name(D.packed[0]) + "." +
             dtype_name(D.packed[1]) + (D.offset ? ".offset" : "");
-  Function *F = U.function(Twine("multiply.") + Kind + "." + Twine(Height),
-                           Type::getVoidTy(U.context()), arguments(D), IsNew);
+  Function *F =
+      U.function(Twine("multiply.") + Kind + "." + Twine(Height) +
+                     (Scales ? ".scaled" : ""),
+                 Type::getVoidTy(U.context()), arguments(D, Scales), IsNew);
   if (IsNew && teir_cpu_is_outer(D.op))
     defineOuterKernel(U, D, Sum, Height, *F);
   else if (IsNew && teir_cpu_is_square(D.op))
@@ -185,7 +186,7 @@ Function *multiplyFunction(CpuUnit &U, const teir_cpu_dot &D, dtype Sum,
   else if (IsNew && teir_cpu_is_tiled(D.op))
     defineTileKernel(U, D, Sum, Height, *F);
   else if (IsNew)
-    Kernel(U, D, Sum, Height, *F).emit();
+    Kernel(U, D, Sum, Height, *F, Scales).emit();
   return F;
 }
 

@@ -124,6 +124,15 @@ bool isScaled(const CpuWork &W) {
   return Scale(W, Scope.A).factors().has_value();
 }
 
+bool isScaledPacked(CpuUnit &U, const CpuWork &W) {
+  return W.Tail && W.Vector == CPU_VECTOR_NO && dotOf(U, W).op == CPU_OP_NONE &&
+         dtype_kind(W.Sum) == DTYPE_FLOAT && isScaled(W);
+}
+
+const calc *scaleOf(const CpuWork &W, arena *A) {
+  return Scale(W, A).factors()->Of[TAIL_SUM];
+}
+
 // (tensors, to) gives whether the result is read.
 FunctionType *scaleType(CpuUnit &U) {
   return U.type(Type::getInt64Ty(U.context()), "pp");

@@ -14,6 +14,7 @@ namespace {
 
 class Storer {
   const CpuWork &W;
+  const calc *Scale; // null: there are no further steps' sums
   Code C;
   unsigned Lanes;
   bool Masks, Vectors = true;
@@ -22,8 +23,9 @@ class Storer {
   SmallVector<Value *, 8> RowPlace; // of out and the extras, in this row
 
 public:
-  Storer(CpuUnit &U, const CpuWork &W, Function &F)
-      : W(W), C(F), Lanes((unsigned)teir_cpu_blocks(&U.Cpu, W.Sum).lanes),
+  Storer(CpuUnit &U, const CpuWork &W, const calc *Scale, Function &F)
+      : W(W), Scale(Scale), C(F),
+        Lanes((unsigned)teir_cpu_blocks(&U.Cpu, W.Sum).lanes),
         Masks(teir_cpu_has_masks(&U.Cpu, W.Out)), Sums(C.argument(0)),
         Stride(C.argument(1)), Rows(C.argument(2)), Columns(C.argument(3)),
         Tensors(C.argument(4)), RowOffsets(C.argument(5)),
@@ -121,6 +123,11 @@ private:
       for (unsigned I = 0; I < W.Extras.size(); I++)
         Input.push_back(extra(I, J, Count, Mask));
       V = compute(C, W.Tail, Input);
+      if (Scale) {
+        Value *Old = load(W.Out, Place, Count, Mask);
+        Value *More = C.CreateFMul(compute(C, Scale, Input), Sum);
+        V = C.CreateSelect(Accumulate, C.CreateFAdd(Old, More), V);
+      }
     }
     C.put(toStored(C, W.Out, V), Place, Mask);
   }
@@ -151,8 +158,10 @@ Function *storeFunction(CpuUnit &U, const CpuWork &W, StringRef Name) {
   // bytes.
   if (IsNew && !W.Tail && dtype_kind(W.Out) == DTYPE_FLOAT)
     CpuUnit::compileFast(*F);
+  ArenaScope Scope;
   if (IsNew)
-    Storer(U, W, *F).emit();
+    Storer(U, W, isScaledPacked(U, W) ? scaleOf(W, Scope.A) : nullptr, *F)
+        .emit();
   return F;
 }
 

@@ -7,6 +7,7 @@
 
 #include "lower_cpu_code.h"
 
+#include "llvm/IR/Intrinsics.h"
 #include "llvm/Support/MD5.h"
 
 using namespace llvm;
@@ -163,6 +164,15 @@ Code::Values unrolled(Code &C, const teir_cpu &Cpu, Value *K,
   return C.carry(Whole, K, C.number(1), Now, One);
 }
 
+Value *multiplyAdd(Code &C, const teir_cpu &Cpu, Value *X, Value *Y,
+                   Value *To) {
+  if (To->getType()->isIntOrIntVectorTy())
+    return C.CreateAdd(To, C.CreateMul(X, Y));
+  if (Cpu.fma)
+    return C.CreateIntrinsic(Intrinsic::fma, {To->getType()}, {X, Y, To});
+  return C.CreateFAdd(To, C.CreateFMul(X, Y));
+}
+
 // Zeros, as much of a row as a block of registers has.
 static Constant *zeros(Module &M, int64_t Bytes) {
   constexpr const char *Name = "nputeir.zeros";
@@ -180,7 +190,8 @@ static Constant *zeros(Module &M, int64_t Bytes) {
 
 // Sums are added to what lies in memory or, if argument 5 is 0, to zeros.  (A
 // sum that began with zero is not -0, and stays as it is.)
-void storeBlock(Code &C, ArrayRef<Value *> Sums, int Height) {
+void storeBlock(Code &C, ArrayRef<Value *> Sums, int Height,
+                const CpuScaling *By) {
   assert(Height > 0 && Sums.size() % (size_t)Height == 0);
   size_t Vectors = Sums.size() / (size_t)Height;
   auto *Vector = cast<FixedVectorType>(Sums[0]->getType());
@@ -191,14 +202,24 @@ void storeBlock(Code &C, ArrayRef<Value *> Sums, int Height) {
       zeros(C.module(), (int64_t)Vectors * Bytes), bytePointer(C.getContext()));
   Value *Old = C.CreateSelect(Adds, Row, Zeros),
         *OldStride = C.CreateSelect(Adds, Stride, C.number(0));
+  auto Factor = [&](CpuFactor F) {
+    Type *T = Vector->getElementType();
+    int64_t At = (int64_t)F * Vector->getScalarSizeInBits() / 8;
+    return C.CreateVectorSplat(Vector->getNumElements(),
+                               C.get(T, C.at(By->Factors, At)));
+  };
+  Value *Alpha = By ? Factor(CpuAlpha) : nullptr;
+  Value *Beta = By ? Factor(CpuBeta) : nullptr;
+  auto Added = [&](Value *X, Value *Sum) {
+    return By ? multiplyAdd(C, By->Cpu, X, Beta, C.CreateFMul(Sum, Alpha))
+           : Vector->isIntOrIntVectorTy() ? C.CreateAdd(X, Sum)
+                                          : C.CreateFAdd(X, Sum);
+  };
   for (int I = 0; I < Height; I++) {
     for (size_t J = 0; J < Vectors; J++) {
       int64_t At = (int64_t)J * Bytes;
       Value *X = C.get(Vector, C.at(Old, At));
-      Value *Sum = Sums[(size_t)I * Vectors + J];
-      C.put(Vector->isIntOrIntVectorTy() ? C.CreateAdd(X, Sum)
-                                         : C.CreateFAdd(X, Sum),
-            C.at(Row, At));
+      C.put(Added(X, Sums[(size_t)I * Vectors + J]), C.at(Row, At));
     }
     Row = C.at(Row, Stride);
     Old = C.at(Old, OldStride);

@@ -13,7 +13,7 @@ std::string CpuWork::print() const {
   struct text T = {};
   int Ways = Packed | Direct << 1 | Turned << 2 | (int)Vector << 3 |
              Fixed.has_value() << 5 | Plain << 6 | (int)Row << 7 |
-             (int)Column << 9 | Aside << 11 | Finite << 12;
+             (int)Column << 9 | Aside << 11 | Finite << 12 | Partial << 13;
   text_printf(&T, "%s %s %s %s %d", dtype_name(In[0]), dtype_name(In[1]),
               dtype_name(Out), dtype_name(Sum), Ways);
   for (int64_t CpuFixed::*X : CpuFixed::Each)
@@ -41,9 +41,10 @@ std::string CpuWork::print() const {
 
 std::string CpuWork::kind() const {
   struct text T = {};
-  text_printf(&T, "%u.%s.%s.%s.%s.%u.%u%s%s", moved(), dtype_name(In[0]),
+  text_printf(&T, "%u.%s.%s.%s.%s.%u.%u%s%s%s", moved(), dtype_name(In[0]),
               dtype_name(In[1]), dtype_name(Sum), dtype_name(Out), Limits[IN0],
-              Limits[IN1], Tail ? ".kept" : "", Plain ? "" : ".many");
+              Limits[IN1], Tail ? ".kept" : "", Plain ? "" : ".many",
+              Partial ? ".partial" : "");
   for (int I : {IN0, IN1})
     if (Fills[I] >= 0)
       text_printf(&T, ".fill%d.%d", I, Fills[I]);
@@ -94,7 +95,7 @@ bool CpuWork::parse(arena *A, StringRef Text, CpuWork &W) {
   int64_t Ways, Count, Limits[2], Fills[2];
   if (!readType(A, &S, W.In[0]) || !readType(A, &S, W.In[1]) ||
       !readType(A, &S, W.Out) || !readType(A, &S, W.Sum) ||
-      !scan_int(&S, &Ways) || Ways < 0 || Ways >= 8192 ||
+      !scan_int(&S, &Ways) || Ways < 0 || Ways >= 16384 ||
       !readFixed(&S, Ways & 32, W.Fixed) || !readPair(&S, LimitsMax, Limits) ||
       !readPair(&S, CALC_INPUTS, Fills) || !readLies(A, &S, W.Lies) ||
       !scan_int(&S, &Count) || Count < std::max(Fills[IN0], Fills[IN1]) ||
@@ -113,6 +114,7 @@ bool CpuWork::parse(arena *A, StringRef Text, CpuWork &W) {
   W.Column = (teir_cpu_vector)(Ways >> 9 & 3);
   W.Aside = Ways & 2048;
   W.Finite = Ways & 4096;
+  W.Partial = Ways & 8192;
   const char *Name[CALC_INPUTS] = {"sum", "out"};
   dtype Type[CALC_INPUTS] = {W.Sum, W.Out};
   for (int I = 0; I < (int)Count; I++) {

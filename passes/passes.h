@@ -158,6 +158,11 @@ bool readNest(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::ScalarEvolution &SE,
               llvm::DominatorTree &DT, llvm::AAResults &AA, arena *A,
               IRNest &Result, verdict &V, Sides &Ways,
               SumLoop *First = nullptr);
+// The same of a nest of which some loops are rows and columns of a triangle.
+bool readTriangle(llvm::Loop &Outer, llvm::LoopInfo &LI,
+                  llvm::ScalarEvolution &SE, llvm::DominatorTree &DT,
+                  llvm::AAResults &AA, arena *A, IRNest &Result, verdict &V,
+                  Sides &Ways);
 
 // ---- calls.cpp ----
 // A call of a library function that is a matrix product; and not kept.

@@ -36,14 +36,16 @@ static std::string take(struct text &T) {
 }
 
 // The TEIR text of a contraction; false and a verdict when there is none.
-bool NestPlanner::lower(const contraction &C, Finding &N) {
+bool NestPlanner::lower(const contraction &C, bool OfTriangle, Finding &N) {
   struct diag D = {};
-  const teir *T = teir_from_contraction(A, &C, &D);
-  if (!T)
-    return verdict_decline(&N.V, RULE_ROLES, D.at, "%s", D.text);
   struct text Text = {};
-  teir_print(T, &Text);
-  N.TEIR = take(Text);
+  if (!OfTriangle) { // which TEIR has not
+    const teir *T = teir_from_contraction(A, &C, &D);
+    if (!T)
+      return verdict_decline(&N.V, RULE_ROLES, D.at, "%s", D.text);
+    teir_print(T, &Text);
+    N.TEIR = take(Text);
+  }
   contraction_einsum(&C, &Text);
   N.Einsum = take(Text);
   contraction_sizes(&C, &Text);
@@ -98,12 +100,15 @@ Plan NestPlanner::planOf(const IRNest &Nest, Finding &N) {
                     Mistake.text);
     return P;
   }
-  struct text Text = {};
-  nest_print(Nest.N, &Text);
-  N.Nest = take(Text);
+  bool OfTriangle = Nest.N->within; // for the processor alone
+  if (!OfTriangle) {                // which the nest's text has not
+    struct text Text = {};
+    nest_print(Nest.N, &Text);
+    N.Nest = take(Text);
+  }
   N.MinMacs = O.min_macs;
   bool OnCpu = options_on_cpu(&O);
-  if (!OnCpu)
+  if (!OnCpu && !OfTriangle)
     P.Npu = recognize(A, Nest.N, &O, &N.V);
   verdict V = {};
   if (OnCpu || wantsCpuCode(O, F))
@@ -125,7 +130,7 @@ Plan NestPlanner::planOf(const IRNest &Nest, Finding &N) {
       verdict_decline(&V, RULE_VECTOR, Nest.N->at,
                       "a product of a matrix and a vector comes later");
   }
-  if (!P.Npu && (P.Cpu || OnCpu))
+  if (!P.Npu && (P.Cpu || OnCpu || OfTriangle))
     N.V = V;
   if (!isPlanned(P))
     N.OnCpu = V;
@@ -135,7 +140,7 @@ Plan NestPlanner::planOf(const IRNest &Nest, Finding &N) {
                     "the function jumps to labels by their addresses");
     return Plan();
   }
-  if (!isPlanned(P) || !lower(P.Npu ? *P.Npu : *P.Cpu, N))
+  if (!isPlanned(P) || !lower(P.Npu ? *P.Npu : *P.Cpu, OfTriangle, N))
     return Plan();
   N.By = !P.Cpu   ? "a call"
          : !P.Npu ? "code for the processor"

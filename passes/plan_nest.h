@@ -35,7 +35,7 @@ public:
   bool leavesCpu() const { return LeftCpu; }
 
 private:
-  bool lower(const contraction &C, Finding &N);
+  bool lower(const contraction &C, bool OfTriangle, Finding &N);
   bool mayTakeCpu(const contraction &C);
   const contraction *forProcessor(const IRNest &Nest, verdict &V);
 };

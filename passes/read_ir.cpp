@@ -28,14 +28,17 @@ class Reader : Expressions {
   SmallVector<MemNest, 2> MemNests;
   SmallVector<int, 2> MemNestLoop; // innermost, of each
   SumLoop *First;
+  bool OfTriangle;
 
 public:
   Reader(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE, DominatorTree &DT,
          AAResults &AA, arena *A, IRNest &R, verdict &V, Sides &Ways,
-         SumLoop *First)
+         SumLoop *First, bool OfTriangle)
       : Expressions(Outer, LI, SE, DT, AA, A, R, V, Ways,
                     First ? First->L : nullptr),
-        AA(AA), First(First) {}
+        AA(AA), First(First), OfTriangle(OfTriangle) {
+    assert(!First || !OfTriangle);
+  }
 
   bool readAll() {
     bool Good = readParts();
@@ -51,9 +54,13 @@ private:
         !(First ? readSums() && areApart() : readStatements()) ||
         !readConditions(Code, Outer, Places, SE, A, R, V))
       return false;
+    affine_guard *Within = OfTriangle ? readWithin() : nullptr;
+    if (OfTriangle && !Within)
+      return false;
     joinWrittenOut(R.Bounded, SE);
     findMultiples();
     finish(at(Outer));
+    R.N->within = Within;
     return true;
   }
 
@@ -93,11 +100,62 @@ private:
     }
   }
 
+  // ---- a triangle ----
+
+  // False: some loops run in ways that are no triangle's.
+  bool findTriangle() {
+    if (!OfTriangle || Places.findTriangle(Loops))
+      return true;
+    Counts::declineVariant(Outer, A, V);
+    return false;
+  }
+
+  // Which iterations there are: column - (columns of row) < 0, or column -
+  // (columns that row has not) >= 0.  Null and a verdict: the nest does more.
+  affine_guard *readWithin() {
+    const TriangleLoops &T = Places.Triangle;
+    auto IsPlain = [&](const Loop *L) {
+      int I = LoopIndex[L];
+      return Places.isPlain(I) && !Places.isReversed(I);
+    };
+    auto IsInColumns = [&](const BasicBlock *B) {
+      return any_of(T.Columns, [&](const Loop *L) { return L->contains(B); });
+    };
+    auto Stores = [](const Instruction &I) { return isa<StoreInst>(I); };
+    if (!IsPlain(T.OfRows) || !all_of(T.Columns, IsPlain) ||
+        !MemNests.empty() || !R.Skips.empty() || !Places.Rows.empty() ||
+        !all_of(Code.Blocks, [&](const BasicBlock *B) {
+          return IsInColumns(B) || none_of(*B, Stores);
+        })) {
+      Counts::declineVariant(Outer, A, V);
+      return nullptr;
+    }
+    auto *Within = new (arena_alloc(A, sizeof(affine_guard))) affine_guard();
+    const SCEV *Zero = SE.getZero(T.Rows->getType());
+    const SCEV *Start = T.First;
+    if (T.FromStart)
+      Start = SE.getNegativeSCEV(SE.getAddExpr(T.First, T.Skipped));
+    else
+      Start =
+          T.Grows ? SE.getMinusSCEV(SE.getOne(Zero->getType()), T.Rows) : Zero;
+    Within->below = T.FromStart;
+    Within->at = at(Outer);
+    Within->start = valueOf(Start, "within");
+    Within->step = (value *)arena_array(A, (size_t)loopCount(), sizeof(value));
+    for (int L = 0; L < loopCount(); L++)
+      Within->step[L] = {0, -1};
+    Within->step[LoopIndex[T.OfRows]] = {T.FromStart == T.Grows ? -1 : 1, -1};
+    for (const Loop *L : T.Columns)
+      Within->step[LoopIndex[L]] = {1, -1};
+    return Within;
+  }
+
   // ---- loops ----
 
   bool readLoop(Loop &L) {
     verdict NoTile = {};
-    if (Places.addPointLoop(&L, A, Code.Clipped.at(L) ? NoTile : V)) {
+    if (!Places.Triangle.has(L) &&
+        Places.addPointLoop(&L, A, Code.Clipped.at(L) ? NoTile : V)) {
       Code.Clipped.All.erase(&L);
       return true;
     }
@@ -118,6 +176,8 @@ private:
       return verdict_decline(&V, RULE_ROLES, at(Outer),
                              "the nest has more than %d loops",
                              (int)Joins::LoopsMax);
+    if (!findTriangle())
+      return false;
     for (Loop *L : Loops)
       if (!readLoop(*L))
         return false;
@@ -365,7 +425,13 @@ private:
 bool readNest(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE, DominatorTree &DT,
               AAResults &AA, arena *A, IRNest &R, verdict &V, Sides &Ways,
               SumLoop *First) {
-  return Reader(Outer, LI, SE, DT, AA, A, R, V, Ways, First).readAll();
+  return Reader(Outer, LI, SE, DT, AA, A, R, V, Ways, First, false).readAll();
+}
+
+bool readTriangle(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE,
+                  DominatorTree &DT, AAResults &AA, arena *A, IRNest &R,
+                  verdict &V, Sides &Ways) {
+  return Reader(Outer, LI, SE, DT, AA, A, R, V, Ways, nullptr, true).readAll();
 }
 
 } // namespace nputeir

@@ -77,7 +77,7 @@ static bool mayFormMatrix(const Loop &L, const Loop &Outermost,
 
 Search::Search(Copy &C, const options &O, TakenBy By,
                FunctionAnalysisManager &FAM, arena *A)
-    : F(C.function()), O(O), LI(FAM.getResult<LoopAnalysis>(F)),
+    : F(C.function()), O(O), By(By), LI(FAM.getResult<LoopAnalysis>(F)),
       SE(FAM.getResult<ScalarEvolutionAnalysis>(F)),
       DT(FAM.getResult<DominatorTreeAnalysis>(F)),
       AA(FAM.getResult<AAManager>(F)), A(A), MayTake(C.canReplace()),
@@ -107,7 +107,8 @@ void Search::rewrite(StringRef Where) {
   assert(MayTake || Take.empty());
   SmallVector<std::pair<BasicBlock *, Unmade>, 4> Beside;
   for (Taken &T : Take) {
-    assert(!T.TEIR.empty() && (T.L != nullptr) == (T.Loads != nullptr));
+    assert((!T.P.Npu || !T.TEIR.empty()) &&
+           (T.L != nullptr) == (T.Loads != nullptr));
     if (T.First) {
       T.Loads->compute(T.Nest);
       rewriteSums(*T.L, *T.First, LI, SE, DT, T.Nest, T.P, O, T.TEIR, Where);
@@ -229,14 +230,29 @@ void Search::visitStores(Loop *L) {
 
 // The same of a loop whose sizes in memory do not change.
 Search::Reading Search::readLoop(Loop &L, bool Matrices, Sides Ways) {
+  Reading X = readAs(false, L, Matrices, Ways);
+  if (X.N.V.rule != RULE_VARIANT_EXTENT || Matrices || !takesTriangles())
+    return X;
+  Reading Y = readAs(true, L, Matrices, std::move(Ways));
+  return Y.isPlanned() ? std::move(Y) : std::move(X);
+}
+
+// Code for the processor does.
+bool Search::takesTriangles() const {
+  return By != TakenBy::Call && (options_on_cpu(&O) || wantsCpuCode(O, F));
+}
+
+Search::Reading Search::readAs(bool Triangle, Loop &L, bool Matrices,
+                               Sides Ways) {
   Reading X = {{}, findingOf(L), std::move(Ways)};
   X.What.L = &L;
   IRNest &Nest = X.What.Nest;
   auto Loads = std::make_unique<AssumedLoads>(L, LI, SE, DT, AA);
   verdict &V = X.N.V;
   Loads->assume();
-  bool Read = Matrices ? readMatrixLoop(L, LI, SE, DT, AA, A, Nest, V)
-                       : readNest(L, LI, SE, DT, AA, A, Nest, V, X.Ways);
+  bool Read = Matrices   ? readMatrixLoop(L, LI, SE, DT, AA, A, Nest, V)
+              : Triangle ? readTriangle(L, LI, SE, DT, AA, A, Nest, V, X.Ways)
+                         : readNest(L, LI, SE, DT, AA, A, Nest, V, X.Ways);
   Loads->restore();
   assert(Read || V.diag.kind != DIAG_NONE);
   if (Read && Loads->canBeChecked(Nest, A, V))

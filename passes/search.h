@@ -34,6 +34,7 @@ class Search {
 
   llvm::Function &F;
   const options &O;
+  TakenBy By;
   llvm::LoopInfo &LI;
   llvm::ScalarEvolution &SE;
   llvm::DominatorTree &DT;
@@ -73,6 +74,8 @@ private:
   void visit(llvm::Loop &L);
   void visitStores(llvm::Loop *L);
   Reading readLoop(llvm::Loop &L, bool Matrices, Sides Ways);
+  bool takesTriangles() const;
+  Reading readAs(bool Triangle, llvm::Loop &L, bool Matrices, Sides Ways);
   bool readSides(Reading X, llvm::function_ref<Reading(Sides)> Read,
                  std::vector<Reading> &All, int &Left);
   void take(std::vector<Reading> All);

@@ -236,13 +236,36 @@ static void add_limits(struct axes *x, const struct term *in) {
   }
 }
 
+/* Which iterations there are. */
+static void add_within(struct axes *x, const struct affine_guard *within) {
+  struct contraction *c = x->c;
+  struct affine_guard *l = &c->limit[c->limit_count++];
+  *l = *within;
+  l->step =
+      arena_array(x->match->arena, (size_t)c->axis_count, sizeof *l->step);
+  for (int a = 0; a < c->axis_count; a++)
+    l->step[a] = x->leader[a] < 0 ? value_of(0) : within->step[x->leader[a]];
+}
+
 static void describe_limits(struct axes *x) {
   const struct term *const *in = x->content->sum.in;
-  x->c->limit = arena_array(x->match->arena,
-                            (size_t)in[0]->arg_count + (size_t)in[1]->arg_count,
-                            sizeof *x->c->limit);
+  x->c->limit = arena_array(
+      x->match->arena, (size_t)in[0]->arg_count + (size_t)in[1]->arg_count + 1,
+      sizeof *x->c->limit);
   add_limits(x, in[0]);
   add_limits(x, in[1]);
+  if (x->match->nest->within)
+    add_within(x, x->match->nest->within);
+}
+
+/* The last limit says which elements of out there are. */
+static bool is_of_result(const struct contraction *c) {
+  const struct affine_guard *l = &c->limit[c->limit_count - 1];
+  int moving[AXIS_ROLES] = {0};
+  for (int a = 0; a < c->axis_count; a++)
+    moving[c->axis[a].role] += !value_is(l->step[a], 0);
+  return moving[AXIS_M] == 1 && moving[AXIS_N] == 1 && !moving[AXIS_C] &&
+         !moving[AXIS_K];
 }
 
 static bool find_role(const struct match *m, struct contraction_axis *x) {
@@ -333,6 +356,11 @@ struct contraction *describe(struct axes *x) {
   for (int i = 0; i < c->axis_count; i++)
     if (!find_role(m, &c->axis[i]))
       return NULL;
+  if (n->within && !is_of_result(c)) {
+    verdict_decline(m->verdict, RULE_VARIANT_EXTENT, n->at,
+                    "not all iterations of the result's loops are there");
+    return NULL;
+  }
   return c;
 }
 

@@ -84,9 +84,11 @@ struct contraction {
    * and neither tail, extras nor guards.  NULL: none. */
   const struct contraction *first;
   int intermediate; /* IN0 or IN1 */
+  /* Each moves with axes of in0, or of in1; or with one of M and one of N, and
+   * says which elements of out there are: others are neither read nor written.
+   */
   int limit_count;
-  struct affine_guard
-      *limit; /* each moves with axes of in0 or with axes of in1 */
+  struct affine_guard *limit;
 };
 
 /* What two contractions cost, and the nest of three factors that they replace,
@@ -213,6 +215,11 @@ struct nest {
   int multiple_count;
   struct nest_multiple *multiple;
   bool infinite; /* floats may be infinite or NaN: zero times one is not zero */
+  /* Of two loops, which of their iterations there are, in each of which some
+   * store goes to a place of its own.  Each of either loop has some of the
+   * other.  Steps of other loops that are the second one, too, are the same.
+   * NULL: all. */
+  const struct affine_guard *within;
   struct nest_statement *statement; /* in program order */
 };
 

@@ -2,6 +2,15 @@
 // of a triangle is taken as a product of a matrix and a vector.
 // RUN: env NPUTEIR_OPTIONS=device=cpu %verify -O2 %s
 // RUN: env NPUTEIR_OPTIONS=cpu=on %verify -O2 %s
+// RUN: env NPUTEIR_OPTIONS=device=cpu %clang -O2 -ffast-math -S -emit-llvm %s -o - | FileCheck %s
+
+// One product, with all of its factors: nothing is made of the input before.
+// CHECK-LABEL: @syrk(
+// CHECK-NOT: call{{.*}}@malloc
+// CHECK: call i32 @nputeir.nest
+// CHECK-NOT: call i32 @nputeir.nest
+// CHECK-NOT: call{{.*}}@malloc
+// CHECK: ret void
 
 void syrk(long n, long m, double c[n][n], const double a[n][m]) {
   for (long i = 0; i < n; i++) { // expected-remark {{code for the processor: mk,nk->mn}}
