@@ -85,7 +85,7 @@ private:
         int64_t Large, Small;
         if (S != pitch(T) &&
             partOf(R.Symbol[S], Large) == partOf(R.Symbol[pitch(T)], Small) &&
-            Large % Small == 0 && Large / Small > 1)
+            Small > 0 && Large % Small == 0 && Large / Small > 1)
           addMultiple(S, Large / Small, pitch(T));
       }
     for (int L = 0; L < (int)Loops.size(); L++) {

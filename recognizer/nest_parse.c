@@ -184,7 +184,8 @@ static bool parse_multiple(struct parser *p) {
     return parser_fail(p, "fewer multiples");
   struct nest_multiple *m = &n->multiple[n->multiple_count++];
   return parse_symbol(p, &m->symbol) &&
-         (scan_int(&p->scan, &m->times) || parser_fail(p, "a number")) &&
+         ((scan_int(&p->scan, &m->times) && m->times > 1) ||
+          parser_fail(p, "a number above one")) &&
          parse_symbol(p, &m->of);
 }
 

@@ -238,7 +238,7 @@ enum rule {
 #undef RULE
   RULE_COUNT
 };
-const char *rule_name(enum rule); /* "NeedsReassoc" */
+const char *rule_name(enum rule);   /* "NeedsReassoc" */
 const char *rule_meaning(enum rule);
 const char *rule_advice(enum rule); /* what would change it; NULL: nothing */
 

@@ -2,7 +2,7 @@
 // RUN: env NPUTEIR_OPTIONS=min-macs=0 %verify -O1 %s
 // RUN: env NPUTEIR_OPTIONS=min-macs=0 %verify -O2 %s
 // RUN: env NPUTEIR_OPTIONS=min-macs=0 %verify -O3 %s
-// DONE: 54
+// DONE: 49
 #include "forms.h"
 #define I for (int i = 0; i < M; i++)
 #define J for (int j = 0; j < N; j++)
