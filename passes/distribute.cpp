@@ -40,7 +40,7 @@ using namespace llvm;
 namespace nputeir {
 namespace {
 
-enum { CopyBlocksMax = 64, GroupsMax = 8, BlockLeast = 256 };
+enum { CopyBlocksMax = 64, GroupsMax = 8 };
 
 // What some instructions of a loop are computed from, and what decides whether
 // they run.
@@ -103,6 +103,7 @@ class NestDistribution {
   SmallVector<std::pair<LoadInst *, Instruction *>, 4> Stored; // and what
   Overlaps Places;
   bool IsBlock = false;
+  int64_t Least = 0; // products of a block
 
 public:
   NestDistribution(Loop &L, LoopFacts &Facts, bool Vectors)
@@ -121,9 +122,10 @@ public:
 
   // A block of results that is written out, and what is left of it, which other
   // loops do.
-  bool runBlock(SplitBranches &Branches, NestParts &To) {
+  bool runBlock(int64_t LeastProducts, SplitBranches &Branches, NestParts &To) {
     assert(Branches.empty());
     IsBlock = true;
+    Least = LeastProducts;
     return partBlock() && splitGroup(Branches, To);
   }
 
@@ -393,8 +395,8 @@ private:
     Checks Front(Facts.SE, L.getLoopPreheader()->getTerminator());
     Front.B.SetCurrentDebugLocation(placeInSource());
     Value *All = countProducts(Front);
-    return All ? branchBefore(
-                     Front.B.CreateICmpUGE(All, Front.B.getInt64(BlockLeast)))
+    return All ? branchBefore(Front.B.CreateICmpUGE(
+                     All, Front.B.getInt64((uint64_t)Least)))
                : nullptr;
   }
 
@@ -424,7 +426,7 @@ private:
 
   void split(SplitBranches &Branches, NestParts &To) {
     bool Early = IsBlock && Places.asks();
-    BranchInst *Few = Early ? sendFew() : nullptr;
+    BranchInst *Few = Early && Least > 0 ? sendFew() : nullptr;
     BranchInst *Whole = Early ? sendWhole() : nullptr;
     BasicBlock *Front = L.getLoopPreheader();
     Instruction *End = Front->getTerminator();
@@ -479,9 +481,9 @@ bool hasRemainder(Loop &L, LoopFacts &Facts) {
   return NestDistribution(L, Facts, false).isBlock();
 }
 
-bool splitRemainder(Loop &L, LoopFacts &Facts, NestParts &To) {
+bool splitRemainder(Loop &L, LoopFacts &Facts, int64_t Least, NestParts &To) {
   SplitBranches Branches;
-  if (!NestDistribution(L, Facts, false).runBlock(Branches, To))
+  if (!NestDistribution(L, Facts, false).runBlock(Least, Branches, To))
     return false;
   markUntold(*To.Rest->getTerminator());
   return true;

@@ -35,8 +35,10 @@ bool storesProductBeside(llvm::Loop &L, LoopFacts &Facts);
 // L forms a block of results that is written out, and what is left of it, each
 // in a loop of its own.
 bool hasRemainder(llvm::Loop &L, LoopFacts &Facts);
-// Splits these two, of which the block is the product.
-bool splitRemainder(llvm::Loop &L, LoopFacts &Facts, NestParts &To);
+// Splits these two, of which the block is the product; fewer products than
+// Least are left to the nest as it was.
+bool splitRemainder(llvm::Loop &L, LoopFacts &Facts, int64_t Least,
+                    NestParts &To);
 
 } // namespace nputeir
 

@@ -27,6 +27,7 @@ namespace nputeir {
 
 // Each is found in the code that the one before leaves.
 enum { SumsPerNest = 4, SplitsPerNest = 4, CopiesPerFunction = 8 };
+enum { BlockLeast = 256 }; // products, as clang's code is as fast below
 
 void OffloadPass::tell(Function &F, ArrayRef<Finding> Found) {
   for (const Finding &N : Found) {
@@ -131,7 +132,8 @@ bool OffloadPass::cutAndReplace(Copy &C, const options &O, TakenBy By,
     auto Split = splitSymmetricProducts(Parts.function(), Own->FAM, InVain);
     if (!Split.empty())
       Own->tidy(Parts.function());
-    for (SplitNest &S : cutNests(Parts.function(), Own->FAM, InVain))
+    for (SplitNest &S : cutNests(Parts.function(), Own->FAM, InVain,
+                                 O.min_macs == 0 ? 0 : BlockLeast))
       Split.push_back(std::move(S));
     if (Split.empty())
       return false;

@@ -76,12 +76,12 @@ public:
     return true;
   }
 
-  bool cutNext() {
+  bool cutNext(int64_t Least) {
     LoopFacts Facts = facts();
     BasicBlock *Kept = nullptr;
     if (!splitAlike(Facts, Tried, [&](Loop &L) {
           return splitTriangleSum(L, Facts) || splitTriangularSolve(L, Facts) ||
-                 interchange(L, Facts) || splitBlock(L, Facts, Kept);
+                 interchange(L, Facts) || splitBlock(L, Facts, Least, Kept);
         }))
       return false;
     if (Parts.empty())
@@ -145,9 +145,9 @@ private:
     simplifyLoops(F, FAM); // what is kept is left to the same block
   }
 
-  bool splitBlock(Loop &L, LoopFacts &Facts, BasicBlock *&Kept) {
+  bool splitBlock(Loop &L, LoopFacts &Facts, int64_t Least, BasicBlock *&Kept) {
     NestParts To;
-    if (!splitRemainder(L, Facts, To))
+    if (!splitRemainder(L, Facts, Least, To))
       return false;
     Kept = To.Kept;
     Parts = {To.Product, To.Rest};
@@ -324,9 +324,9 @@ std::vector<SplitNest> splitNests(Function &F, FunctionAnalysisManager &FAM,
 }
 
 std::vector<SplitNest> cutNests(Function &F, FunctionAnalysisManager &FAM,
-                                const DenseSet<int> &Without) {
+                                const DenseSet<int> &Without, int64_t Least) {
   NestSplitter S(F, FAM, Without);
-  return S.splitAll([&] { return S.cutNext(); });
+  return S.splitAll([&] { return S.cutNext(Least); });
 }
 
 std::vector<SplitNest> splitSymmetricProducts(Function &F,

@@ -28,9 +28,11 @@ bool hasVectorsBeside(llvm::Function &F, llvm::FunctionAnalysisManager &FAM);
 
 // Splits nests of F whose sums are as long as the row says, or scattered, but
 // for those of these numbers; as they are before anything in them is replaced.
+// Least: of products, below which a block of results keeps its code.
 std::vector<SplitNest> cutNests(llvm::Function &F,
                                 llvm::FunctionAnalysisManager &FAM,
-                                const llvm::DenseSet<int> &Without);
+                                const llvm::DenseSet<int> &Without,
+                                int64_t Least);
 // Splits products of symmetric matrices into nests of such sums.
 std::vector<SplitNest>
 splitSymmetricProducts(llvm::Function &F, llvm::FunctionAnalysisManager &FAM,

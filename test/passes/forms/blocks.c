@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 54
+// DONE: 67
 #include "forms.h"
 
 // Of counters without a sign, as most of these are written with.

@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 66
+// DONE: 75
 #include "forms.h"
 #define I for (int i = 0; i < M; i++)
 #define L for (int k = 0; k < K; k++)
