@@ -10,13 +10,17 @@ using namespace llvm;
 namespace nputeir {
 
 // How often the body runs; null: that is not known.
-const SCEV *CountedNest::iterations(const Loop &X) {
+const SCEV *CountedNest::iterations(const Loop &X, const SCEV *&End) {
+  End = nullptr;
   const SCEV *N = SE.getBackedgeTakenCount(&X);
   if (isa<SCEVCouldNotCompute>(N) || !exitsBeforeBody(X) ||
       SE.getTypeSizeInBits(N->getType()) > 64)
     return nullptr;
-  const SCEV *Wide =
-      withoutMaximum(Places.wide(SE.getNoopOrZeroExtend(N, I64)), SE);
+  bool Signed = false; // 64 bits with a sign do not wrap
+  const SCEV *Wide = withoutMaximum(Places.wide(SE.getNoopOrZeroExtend(N, I64)),
+                                    SE, End, Signed);
+  if (Signed)
+    End = nullptr;
   // A sum of 32 bits is the same in 64 as long as both are numbers of
   // columns, which is asked in front of the nest.
   const auto *Rec = dyn_cast<SCEVAddRecExpr>(N);

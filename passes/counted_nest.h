@@ -27,7 +27,13 @@ protected:
         Places(L, Facts.SE, Facts.AA) {}
 
   // How often the body runs; null: that is not known.
-  const llvm::SCEV *iterations(const llvm::Loop &X);
+  const llvm::SCEV *iterations(const llvm::Loop &X) {
+    const llvm::SCEV *End;
+    return iterations(X, End);
+  }
+  // The same, which is wrong where End, if it is not null, is less (without a
+  // sign): the counter of X began with what had wrapped.
+  const llvm::SCEV *iterations(const llvm::Loop &X, const llvm::SCEV *&End);
   // As often in each iteration of the loops around, which is known in front of
   // L.
   bool runsEvenly(const llvm::Loop &X);

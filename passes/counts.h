@@ -80,10 +80,11 @@ private:
   const llvm::SCEV *computedAhead(const llvm::SCEV *Start,
                                   const llvm::SCEV *Next, const llvm::Loop &L);
   const llvm::SCEV *count(llvm::Loop &L);
-  const llvm::SCEVAddRecExpr *columns(llvm::Loop &L);
+  const llvm::SCEVAddRecExpr *columns(llvm::Loop &L, TriangleLoops &T);
   bool startsAlike(const llvm::Loop &L, const llvm::SCEVAddRecExpr &Columns,
                    bool &Starts);
   bool addColumns(llvm::Loop &L, TriangleLoops &T);
+  bool addEnd(const TriangleLoops &T, const TriangleLoops::End &X);
   const llvm::SCEV *countDistance(llvm::Loop &L);
   const llvm::SCEV *countTo(const llvm::SCEVAddRecExpr &Rec,
                             const llvm::SCEV *End, llvm::CmpInst::Predicate Is);

@@ -53,7 +53,9 @@ const SCEV *lengthTo(const SCEV *Taken, ScalarEvolution &SE, const SCEV *&End,
   return nullptr;
 }
 
-const SCEV *withoutMaximum(const SCEV *N, ScalarEvolution &SE) {
+const SCEV *withoutMaximum(const SCEV *N, ScalarEvolution &SE, const SCEV *&End,
+                           bool &Signed) {
+  End = nullptr;
   SmallVector<const SCEV *, 4> Terms = {N};
   if (const auto *Add = dyn_cast<SCEVAddExpr>(N))
     Terms.assign(Add->operands().begin(), Add->operands().end());
@@ -65,8 +67,11 @@ const SCEV *withoutMaximum(const SCEV *N, ScalarEvolution &SE) {
     const SCEV *Others = SE.getMinusSCEV(N, T);
     for (unsigned I = 0; I < 2; I++)
       if (SE.getAddExpr(Others, Max->getOperand(1 - I))->isZero() &&
-          isa<SCEVAddRecExpr>(SE.getAddExpr(Others, Max->getOperand(I))))
-        return SE.getAddExpr(Others, Max->getOperand(I));
+          isa<SCEVAddRecExpr>(SE.getAddExpr(Others, Max->getOperand(I)))) {
+        End = Max->getOperand(I);
+        Signed = isa<SCEVSMaxExpr>(T);
+        return SE.getAddExpr(Others, End);
+      }
   }
   return N;
 }

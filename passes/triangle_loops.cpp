@@ -1,6 +1,7 @@
 // triangle_loops.cpp -- which loops of a nest are the rows and the columns of a
 // triangle, and its iterations as those of the rectangle around it.
 #include "addresses.h"
+#include "conditions.h"
 #include "ir_exits.h"
 #include "ir_scev.h"
 
@@ -13,14 +14,16 @@ namespace nputeir {
 // How often L runs in each iteration of a loop around: one more with each, or
 // one less; null: otherwise.  A sum of 32 bits is the same in 64 as long as it
 // is a number of columns.
-const SCEVAddRecExpr *Counts::columns(Loop &L) {
+const SCEVAddRecExpr *Counts::columns(Loop &L, TriangleLoops &T) {
   const SCEV *N =
       resolve(SE.getExitCount(&L, exitOf(L).From), L.getParentLoop());
   if (isa<SCEVCouldNotCompute>(N) || SE.getTypeSizeInBits(N->getType()) > 64)
     return nullptr;
   if (const auto *Wide = dyn_cast<SCEVZeroExtendExpr>(N))
     N = Wide->getOperand();
-  const auto *Rec = dyn_cast<SCEVAddRecExpr>(withoutMaximum(N, SE));
+  TriangleLoops::End End = {};
+  const auto *Rec =
+      dyn_cast<SCEVAddRecExpr>(withoutMaximum(N, SE, End.Of, End.Signed));
   if (!Rec || !Rec->isAffine() || SE.getTypeSizeInBits(N->getType()) < 32)
     return nullptr;
   const SCEV *Step = number(Rec->getStepRecurrence(SE), true);
@@ -29,6 +32,8 @@ const SCEVAddRecExpr *Counts::columns(Loop &L) {
     Start = SE.getAddExpr(Start, SE.getOne(Start->getType()));
   const Loop *By = Rec->getLoop();
   bool IsOne = Step->isOne() || Step->isAllOnesValue();
+  if (End.Of)
+    T.Ends.push_back(End);
   return IsOne && Outer.contains(By) && By != &L && usable(Start)
              ? dyn_cast<SCEVAddRecExpr>(
                    SE.getAddRecExpr(Start, Step, By, SCEV::FlagAnyWrap))
@@ -59,7 +64,7 @@ bool Counts::startsAlike(const Loop &L, const SCEVAddRecExpr &Columns,
 }
 
 bool Counts::addColumns(Loop &L, TriangleLoops &T) {
-  const SCEVAddRecExpr *N = columns(L);
+  const SCEVAddRecExpr *N = columns(L, T);
   bool FromStart;
   if (!N || !startsAlike(L, *N, FromStart))
     return false;
@@ -75,6 +80,34 @@ bool Counts::addColumns(Loop &L, TriangleLoops &T) {
          T.Grows == Grows && T.FromStart == FromStart;
 }
 
+// Where columns start, which is their number in front of where they end, has
+// not wrapped; nor has where they end.
+bool Counts::addEnd(const TriangleLoops &T, const TriangleLoops::End &X) {
+  const SCEV *First = number(X.Of, X.Signed), *Step = nullptr;
+  const auto *Rec = dyn_cast<SCEVAddRecExpr>(X.Of);
+  if (Rec && Rec->getLoop() == T.OfRows && Rec->isAffine()) {
+    First = number(Rec->getStart(), X.Signed);
+    Step = number(Rec->getStepRecurrence(SE), true);
+    if (!isa<SCEVConstant>(Step))
+      return false;
+  }
+  if (!usable(First))
+    return false;
+  bool Wide = SE.getTypeSizeInBits(X.Of->getType()) > 32;
+  int64_t Least = !X.Signed ? 0 : Wide ? INT64_MIN : INT32_MIN;
+  int64_t Most = Wide ? INT64_MAX : X.Signed ? INT32_MAX : UINT32_MAX;
+  const SCEV *Last =
+      SE.getMinusSCEV(T.AllRows, SE.getOne(T.AllRows->getType()));
+  const SCEV *More = T.Grows ? Last : SE.getNegativeSCEV(Last);
+  const SCEV *End =
+      Step ? SE.getAddExpr(First, SE.getMulExpr(Last, Step)) : First;
+  Conditions If(SE, Counted);
+  If.within(SE.getMinusSCEV(First, T.First), Least, Most);
+  If.within(SE.getMinusSCEV(End, SE.getAddExpr(T.First, More)), Least, Most);
+  If.within(End, Least, Most);
+  return true;
+}
+
 bool Counts::findTriangle(ArrayRef<Loop *> Loops) {
   TriangleLoops T;
   for (Loop *L : Loops)
@@ -84,7 +117,8 @@ bool Counts::findTriangle(ArrayRef<Loop *> Loops) {
     return false;
   auto *OfRows = const_cast<Loop *>(T.OfRows);
   if (!is_contained(Loops, OfRows) || !(T.AllRows = count(*OfRows)) ||
-      SE.isKnownNegative(T.First))
+      SE.isKnownNegative(T.First) ||
+      !all_of(T.Ends, [&](const auto &X) { return addEnd(T, X); }))
     return false;
   const SCEV *One = SE.getOne(T.First->getType()),
              *Zero = SE.getZero(One->getType());

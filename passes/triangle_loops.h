@@ -28,6 +28,14 @@ struct TriangleLoops {
   // one), and the columns of the longest one.
   const llvm::SCEV *Skipped = nullptr, *Rows = nullptr, *Longest = nullptr;
 
+  // Numbers at which columns end, where these were compared with their starts,
+  // of as many bits as they have.
+  struct End {
+    const llvm::SCEV *Of;
+    bool Signed;
+  };
+  llvm::SmallVector<End, 4> Ends;
+
   bool has(const llvm::Loop &L) const {
     return &L == OfRows || llvm::is_contained(Columns, &L);
   }

@@ -29,12 +29,48 @@ void UnevenNest::align(const Loop &X, bool &Starts, bool &Ends) {
   }
 }
 
+bool UnevenNest::addEnd(const SCEV *End) {
+  RowsEnd X = {End, 0};
+  const auto *Rec = dyn_cast<SCEVAddRecExpr>(End);
+  if (Rec && Rec->getLoop() == OfRows && Rec->isAffine()) {
+    const auto *Step = dyn_cast<SCEVConstant>(Rec->getStepRecurrence(SE));
+    if (!Step || Step->getAPInt().getSignificantBits() > 32)
+      return false;
+    X = {Rec->getStart(), Step->getAPInt().getSExtValue()};
+  }
+  if (!SE.isLoopInvariant(X.First, &L) ||
+      !Expander(SE, *L.getHeader()->getModule()).isSafe(X.First))
+    return false;
+  if (none_of(RowsEnds, [&](const RowsEnd &Y) {
+        return Y.First == X.First && Y.Step == X.Step;
+      }))
+    RowsEnds.push_back(X);
+  return true;
+}
+
+// In the first row and in the last one, so in all.
+Value *UnevenNest::endsHold(Checks &C) const {
+  Value *Good = C.B.getTrue();
+  Value *Last = C.B.CreateSub(N.Rows, C.B.getInt64(1));
+  Value *Least = C.B.getInt64(0);
+  for (const RowsEnd &X : RowsEnds) {
+    Value *First = C.frozen(X.First, I64);
+    Value *End = C.B.CreateAdd(
+        First, C.B.CreateMul(Last, C.B.getInt64((uint64_t)X.Step)));
+    for (Value *V : {First, End})
+      Good = C.B.CreateAnd(Good, C.B.CreateICmpSGE(V, Least));
+    Good = C.B.CreateAnd(Good, C.B.CreateICmpUGE(First, N.First));
+    Good = C.B.CreateAnd(Good, C.B.CreateICmpUGE(End, columns(C.B, Last)));
+  }
+  return Good;
+}
+
 bool UnevenNest::findColumns(function_ref<bool(Loop &)> MayBeCut, bool Inner) {
   SmallVector<Loop *, 8> Open(L.begin(), L.end());
   bool Starts = true, Ends = true;
   while (!Open.empty()) { // each loop of the nest once
     Loop *X = Open.pop_back_val();
-    const SCEV *N = iterations(*X);
+    const SCEV *End, *N = iterations(*X, End);
     if (!N)
       return false;
     if (SE.isLoopInvariant(N, &L)) {
@@ -45,8 +81,8 @@ bool UnevenNest::findColumns(function_ref<bool(Loop &)> MayBeCut, bool Inner) {
     if (Rec && Inner && !Count && L.contains(Rec->getLoop()))
       OfRows = LI.getLoopFor(Rec->getLoop()->getHeader());
     if (!Rec || !Rec->isAffine() || Rec->getLoop() != OfRows ||
-        (Count && Rec != Count) || Columns.size() == ColumnLoopsMax ||
-        !canBeCopied(*X) || !MayBeCut(*X) ||
+        (Count && Rec != Count) || (End && !addEnd(End)) ||
+        Columns.size() == ColumnLoopsMax || !canBeCopied(*X) || !MayBeCut(*X) ||
         any_of(X->getSubLoops(), [&](Loop *In) { return varies(*In); }))
       return false;
     Count = Rec;
@@ -226,7 +262,10 @@ BranchInst *UnevenNest::branchToCountAt(const SplitBranches &Branches) {
   BranchInst *Branch =
       Equal.empty() ? Places.branchToAskAt(Branches, DT) : nullptr;
   bool Can = Branch && canBeAt(Rows, *Branch->getParent()) &&
-             canBeAt(Count->getStart(), *Branch->getParent());
+             canBeAt(Count->getStart(), *Branch->getParent()) &&
+             all_of(RowsEnds, [&](const RowsEnd &X) {
+               return canBeAt(X.First, *Branch->getParent());
+             });
   return Can ? Branch : nullptr;
 }
 
@@ -249,7 +288,7 @@ Value *UnevenNest::countRows(Checks &C, bool AtAll) {
     Good = C.B.CreateAnd(
         Good,
         C.B.CreateICmpUGE(C.B.CreateAdd(N.First, C.B.getInt64(1)), N.Rows));
-  return Good;
+  return C.B.CreateAnd(Good, endsHold(C));
 }
 
 Value *UnevenNest::height(IRBuilder<> &B, Value *Begin) const {

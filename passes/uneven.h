@@ -86,6 +86,16 @@ protected:
   void enterBlocks(llvm::BasicBlock *From, Blocks &X);
 
 private:
+  // Numbers below which no row's columns are: that of the first row, and how it
+  // changes from row to row.
+  struct RowsEnd {
+    const llvm::SCEV *First;
+    int64_t Step;
+  };
+  llvm::SmallVector<RowsEnd, ColumnLoopsMax> RowsEnds;
+
+  bool addEnd(const llvm::SCEV *End);
+  llvm::Value *endsHold(Checks &C) const;
   void align(const llvm::Loop &X, bool &Starts, bool &Ends);
   bool varies(const llvm::Loop &X);
 };
