@@ -300,7 +300,8 @@ const SCEV *Counts::count(Loop &L) {
   const SCEV *End;
   bool Signed;
   if (IsNumber && !usable(Taken))
-    if (const SCEV *Length = lengthTo(Taken, SE, End, Signed)) {
+    if (const SCEV *Length = lengthTo(Taken, SE, End, Signed);
+        Length && (Signed || startsBelow(L, End, Length))) {
       Ends.push_back({End, L.getParentLoop(), Signed});
       Taken = Length;
     }
@@ -312,6 +313,22 @@ const SCEV *Counts::count(Loop &L) {
     Taken = SE.getAddExpr(Taken, SE.getOne(I64));
   assert(!Taken || Taken->getType()->isIntegerTy(64));
   return Known[&L] = Taken;
+}
+
+// The counter of L without a sign, which ends at End, begins so much below it:
+// it does so at first, and has not wrapped later.
+bool Counts::startsBelow(const Loop &L, const SCEV *End, const SCEV *Length) {
+  const SCEV *First = End;
+  while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(First)) {
+    if (!Outer.contains(Rec->getLoop()))
+      break;
+    First = Rec->getStart();
+  }
+  if (!usable(First))
+    return false;
+  Conditions(SE, Counted).atLeast(number(First, false), number(Length, false));
+  Ends.push_back({SE.getMinusSCEV(End, Length), L.getParentLoop(), false});
+  return true;
 }
 
 // In 64 bits; Signed: how fewer are widened.

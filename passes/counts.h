@@ -80,6 +80,8 @@ private:
   const llvm::SCEV *computedAhead(const llvm::SCEV *Start,
                                   const llvm::SCEV *Next, const llvm::Loop &L);
   const llvm::SCEV *count(llvm::Loop &L);
+  bool startsBelow(const llvm::Loop &L, const llvm::SCEV *End,
+                   const llvm::SCEV *Length);
   const llvm::SCEVAddRecExpr *columns(llvm::Loop &L, TriangleLoops &T);
   bool startsAlike(const llvm::Loop &L, const llvm::SCEVAddRecExpr &Columns,
                    bool &Starts);

@@ -26,6 +26,8 @@ NEST(ends) { I ENDS { int s = 0; K s += AB; C = s; } } // expected-remark {{code
 NEST(after) { I AFTER { int s = 0; K s += AB; C = s; } } // expected-remark {{code for the processor: mk,nk->mn}}
 NEST(from) { I FROM K C += AB; } // expected-remark {{code for the processor: mk,nk->mn}}
 NEST(narrow) { I UNSIGNED { int s = 0; K s += AB; C = s; } } // expected-remark {{code for the processor: mk,nk->mn}}
+// As many columns in each row.
+NEST(band) { for (int i = 0; i < (long)n; i++) for (size_t j = i - 3; j < i; j++) K C += AB; } // expected-remark {{code for the processor: ck,cnk->cn}}
 // By rectangles.
 NEST(both) { I ENDS K C += AB + b[i * LD + k] * a[j * LD + k]; } // expected-remark 2 {{code for the processor: mk,nk->mn}}
 NEST(sums) { I for (size_t k = 0; k < 40; k++) for (size_t j = m - 1 - i; j < m; j++) c[i * LD + k] += a[i * LD + j] * b[k * LD + j]; } // expected-remark {{code for the processor: mk,nk->mn}}
@@ -35,7 +37,8 @@ static int a[ALL], b[ALL], c[ALL];
 
 static void run(int f, size_t n, size_t m, size_t p) {
   static void (*const nests[])(size_t, size_t, size_t, const int *, const int *,
-                               int *) = {ends, after, from, narrow, both, sums};
+                               int *) = {ends, after, from, narrow,
+                                         both, sums,  band};
   for (int i = 0; i < ALL; i++) {
     a[i] = i % 7 - 3;
     b[i] = i % 5 - 2;
@@ -49,7 +52,7 @@ static void run(int f, size_t n, size_t m, size_t p) {
 }
 
 int main(void) {
-  for (int f = 0; f < 6; f++)
+  for (int f = 0; f < 7; f++)
     for (size_t p = 0; p < 4; p++) {
       run(f, 90, 60, p);
       run(f, 60, 90, p);
