@@ -195,7 +195,8 @@ void Report::add(const Function &F, const Finding &N) {
     Line["einsum"] = N.Einsum;
     Line["sizes"] = N.Sizes;
     Line["contraction"] = N.Contraction;
-    Line["teir"] = N.TEIR;
+    if (!N.TEIR.empty())
+      Line["teir"] = N.TEIR;
     if (!N.Options.empty())
       Line["options"] = N.Options;
   } else {
@@ -222,11 +223,11 @@ void print(const Function &F, const Finding &N, raw_ostream &Out) {
     Out << " at line " << N.At.getLine();
   Out << ": ";
   if (N.V.rule == RULE_TAKEN)
-    Out << N.Einsum << " with " << N.Sizes << "\n"
-        << N.Contraction << "teir:\n"
-        << N.TEIR;
+    Out << N.Einsum << " with " << N.Sizes << "\n" << N.Contraction;
   else
     Out << "declined [" << rule_name(N.V.rule) << "] " << N.V.diag.text << "\n";
+  if (!N.TEIR.empty())
+    Out << "teir:\n" << N.TEIR;
   if (!N.Nest.empty())
     Out << "nest:\n" << N.Nest;
 }

@@ -38,7 +38,7 @@ static void describe(const struct job *j, const struct finding *f,
   text_printf(out, " %s: ", f->function);
   if (f->taken) {
     text_printf(out, "taken: %s with %s\n", f->einsum, f->sizes);
-    if (j->teir)
+    if (j->teir && f->teir)
       text_puts(out, f->teir);
     return;
   }

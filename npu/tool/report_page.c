@@ -176,7 +176,8 @@ static void put_taken(const struct finding *f, const struct report_plan *plan,
     put_folded("schedule", plan->tree, t);
   }
   put_folded("contraction", f->contraction, t);
-  put_folded("TEIR in the object", f->teir, t);
+  if (f->teir)
+    put_folded("TEIR in the object", f->teir, t);
 }
 
 static void put_declined(const struct finding *f, struct text *t) {

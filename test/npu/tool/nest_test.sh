@@ -136,6 +136,25 @@ else
   echo "not checked without python3: JSON and SARIF"
 fi
 
+# A triangle is for the processor alone, and no TEIR says what it is.
+cat >triangle.c <<'END'
+void syrk(long n, int *restrict c, const int *restrict a) {
+  for (long i = 0; i < n; i++)
+    for (long j = 0; j <= i; j++)
+      for (long k = 0; k < n; k++)
+        c[i * n + j] += a[i * n + k] * a[j * n + k];
+}
+END
+export NPUTEIR_OPTIONS=device=cpu
+status_is 0 --teir triangle.c
+grep -q 'taken: mk,nk->mn' out && ! grep -q '^teir' out ||
+  fail "TEIR of a triangle"
+status_is 0 --json triangle.c
+grep -q '"einsum":"mk,nk->mn"' out && ! grep -q '"teir"' out ||
+  fail "JSON of a triangle"
+"$nputeir" report triangle.c -o page >out 2>err ||
+  fail "a page of a triangle: $(cat err)"
+
 # What the compiler refuses is status 1, with what was found until then.
 echo 'int f(void) { return no_such; }' >bad.c
 status_is 1 bad.c
