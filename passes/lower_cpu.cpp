@@ -348,7 +348,8 @@ Value *takesTiles(Code &C, const teir_cpu &Cpu, const CpuWork &W, Value *Has) {
         W.Turned,
         W.Tail != nullptr,
         false,
-        nullptr};
+        nullptr,
+        false};
     auto *Small =
         static_cast<Value *>(teir_cpu_is_small_for_tiles(&Math, &Size));
     return C.choose(C.CreateNot(Small), {C.getFalse()}, [&]() -> Code::Values {

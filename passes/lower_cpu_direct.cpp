@@ -315,7 +315,8 @@ private:
             W.Turned && !W.Exchanged,
             W.Tail != nullptr,
             Scales,
-            Across};
+            Across,
+            W.Partial};
   }
 
   Value *atLeast(Value *X, int64_t N) {

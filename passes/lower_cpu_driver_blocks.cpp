@@ -49,7 +49,8 @@ void DriverBlocks::chooseBlocks() {
                         false,
                         KeepsSums,
                         false,
-                        nullptr};
+                        nullptr,
+                        W.Partial};
   // Where only some elements are there, so are the rows that columns need.
   Value *Columns = number(CpuBlockN);
   if (W.Partial)

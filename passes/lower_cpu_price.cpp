@@ -112,7 +112,8 @@ private:
             W.Turned,
             W.Tail != nullptr,
             isScaled(W),
-            nullptr};
+            nullptr,
+            W.Partial};
   }
 
   void *number(int64_t N) { return M.number(M.context, N); }

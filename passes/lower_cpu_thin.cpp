@@ -72,7 +72,8 @@ public:
                           W.Turned,
                           W.Tail != nullptr,
                           false,
-                          nullptr};
+                          nullptr,
+                          false};
     if (W.Row != CPU_VECTOR_NO)
       when(teir_cpu_has_few_rows(&Math, &Size, W.Row), cpuRowStride(W),
            [&] { run(cpuOneRow(W), C.argument(0)); });

@@ -354,7 +354,8 @@ static struct known_ways choose_known(const struct teir_cpu_form *f,
       turned,
       f->finishes,
       false,
-      lies_across ? number(&m, 1) : NULL};
+      lies_across ? number(&m, 1) : NULL,
+      false};
   struct known_ways w;
   w.direct = *(const int64_t *)teir_cpu_is_direct(&b, &m, &s);
   w.straight = w.direct;

@@ -331,10 +331,21 @@ void *teir_cpu_surely_pays(math *m, const struct teir_cpu_size *s,
                            const enum dtype type[2]) {
   enum { SURE = 8, TURNED = 16 };
   struct types t = {type[0], type[1]};
-  if (!is_float(&t) || is_narrow(&t) || (s->finishes && !s->scaled))
+  if (!is_float(&t) || is_narrow(&t) || s->partial ||
+      (s->finishes && !s->scaled))
     return NULL;
   void *least = apply(m, CPU_LEAST, s->m, apply(m, CPU_LEAST, s->n, s->k));
   return apply(m, CPU_AT_MOST, number(m, s->turned ? TURNED : SURE), least);
+}
+
+/* Rows of a triangle in whole ones, whose blocks along the edge are whole. */
+static struct teir_cpu_size whole_rows(math *m, const struct teir_cpu_size *s) {
+  enum { ALONG_EDGE = 12 };
+  struct teir_cpu_size x = *s;
+  void *half = apply(m, CPU_DIVIDE, s->m, number(m, 2));
+  if (s->partial)
+    x.m = apply(m, CPU_LEAST, s->m, plus(m, half, number(m, ALONG_EDGE)));
+  return x;
 }
 
 void *teir_cpu_pays(const struct teir_cpu *cpu, math *m,
@@ -343,6 +354,7 @@ void *teir_cpu_pays(const struct teir_cpu *cpu, math *m,
                     const struct teir_cpu_ways *w, const enum dtype type[2],
                     const bool summed[2], const struct teir_cpu_loops *l) {
   enum { FIXED = 70 * CYCLE, STRAIGHT = 12 * CYCLE, FINISH = 60 * CYCLE };
+  enum { EDGE = 30 * CYCLE }; /* of a row, to a buffer and back */
   /* More multiply-adds of a product than were measured: prices know neither
    * memory nor threads. */
   enum { MUCH = 1 << 20 };
@@ -350,7 +362,8 @@ void *teir_cpu_pays(const struct teir_cpu *cpu, math *m,
   struct types t = {type[0], type[1]};
   bool masks = teir_cpu_has_masks(cpu, type[1]) &&
                (s->turned || teir_cpu_has_masks(cpu, type[0]));
-  struct code c = {&b, s, &t, masks};
+  struct teir_cpu_size whole = whole_rows(m, s);
+  struct code c = {&b, &whole, &t, masks};
   void *each = w->vector != CPU_VECTOR_NO ? price_vector(m, &c, w->vector)
                : w->straight
                    ? price_straight(m, &c)
@@ -360,9 +373,14 @@ void *teir_cpu_pays(const struct teir_cpu *cpu, math *m,
   for (int in = IN0; in <= IN1; in++)
     if (summed[in])
       each = plus(m, each, price_sums(m, &c, in == IN0 ? s->m : s->n));
+  if (s->partial)
+    each = plus(m, each, times(m, s->m, number(m, EDGE)));
   int64_t once = (w->straight ? STRAIGHT : FIXED) + (s->finishes ? FINISH : 0);
   void *all = plus(m, number(m, once), times(m, batches, each));
-  void *cheaper = apply(m, CPU_AT_MOST, times(m, all, number(m, 5)),
+  /* Loops are priced for all rows and columns, of which half are there; fitted
+   * to syrk of 8 to 64 rows. */
+  int64_t code = s->partial ? 6 : 5;
+  void *cheaper = apply(m, CPU_AT_MOST, times(m, all, number(m, code)),
                         times(m, price_loops(m, &t, l), number(m, 4)));
   void *macs = times(m, s->m, times(m, s->n, s->k));
   return apply(m, CPU_EITHER, cheaper,

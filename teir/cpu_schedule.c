@@ -555,7 +555,8 @@ static bool plan(struct schedule *s, struct diag *d) {
                                w.turned,
                                false,
                                false,
-                               m.number(s->a, crosses_in0(s))};
+                               m.number(s->a, crosses_in0(s)),
+                               false};
   if (w.vector != CPU_VECTOR_NO || w.straight || !teir_cpu_is_tiled(dot.op) ||
       known(teir_cpu_is_small_for_tiles(&m, &size))) {
     s->cpu = teir_cpu_plain(s->cpu);

@@ -244,9 +244,9 @@ static void check_schedules(void) {
  * in floats or, of bytes, in 32 bits?  In1 lies along K, or along the columns;
  * in0 along K.  KNOWN: when it is compiled; the loop over rows is alone where
  * compilers write out the others.  SUMMED: elements less zero points.
- * FINISHED: an epilogue follows; SCALED: kernels do.  BATCH: of so many
- * products. */
-enum { KNOWN = 1, SUMMED = 2, FINISHED = 4, SCALED = 8, BATCH = 256 };
+ * FINISHED: an epilogue follows; SCALED: kernels do.  PARTIAL: of a triangle.
+ * BATCH: of so many products. */
+enum { KNOWN = 1, SUMMED = 2, FINISHED = 4, SCALED = 8, PARTIAL = 16, BATCH = 256 };
 static bool pays_if(int how, const char *machine, int64_t m, int64_t n,
                     int64_t k, enum dtype in1, bool along_k) {
   const struct teir_cpu *c = teir_cpu_find(machine);
@@ -260,11 +260,15 @@ static bool pays_if(int how, const char *machine, int64_t m, int64_t n,
   int64_t batches = how & BATCH ? BATCH : 1;
   struct arena *a = arena_open();
   struct teir_cpu_math math = teir_cpu_known(a);
-  struct teir_cpu_size size = {
-      math.number(a, m), math.number(a, n),
-      math.number(a, k), teir_cpu_choose_dot(c, in1, in1, sum),
-      w.turned,          how & FINISHED,
-      how & SCALED,      NULL};
+  struct teir_cpu_size size = {math.number(a, m),
+                               math.number(a, n),
+                               math.number(a, k),
+                               teir_cpu_choose_dot(c, in1, in1, sum),
+                               w.turned,
+                               how & FINISHED,
+                               how & SCALED,
+                               NULL,
+                               how & PARTIAL};
   struct teir_cpu_loops inner = {math.number(a, batches * m * n),
                                  size.k,
                                  math.number(a, along_k),
@@ -321,6 +325,10 @@ static void check_prices(void) {
   CHECK(!pays_if(FINISHED, "avx512", 4, 4, 300, DTYPE_F32, true));
   CHECK(!pays_if(FINISHED, "avx512", 100, 3, 8, DTYPE_F32, false));
   CHECK(pays_if(FINISHED | SCALED, "avx512", 100, 3, 8, DTYPE_F32, false));
+  enum { SYRK = PARTIAL | FINISHED | SCALED };
+  CHECK(pays_if(FINISHED | SCALED, "avx2", 16, 16, 32, DTYPE_F64, true));
+  CHECK(!pays_if(SYRK, "avx2", 16, 16, 32, DTYPE_F64, true));
+  CHECK(pays_if(SYRK, "avx2", 48, 48, 96, DTYPE_F64, true));
   for (int i = 0; i < teir_cpu_count(); i++)
     if (teir_cpu_at(i)->kernel != CPU_KERNEL_TILES) {
       const char *machine = teir_cpu_at(i)->name;
@@ -371,7 +379,8 @@ static bool is_few(bool rows, int64_t m, int64_t n, int64_t k, bool finishes,
                                false,
                                finishes,
                                false,
-                               NULL};
+                               NULL,
+                               false};
   void *few = rows ? teir_cpu_has_few_rows(&math, &size, v)
                    : teir_cpu_has_few_columns(&math, &size, v);
   bool is = *(const int64_t *)few;
@@ -430,7 +439,8 @@ static void check_direct(void) {
                                  cases[i / 2].turned,
                                  i % 2,
                                  false,
-                                 math.number(a, cases[i / 2].across)};
+                                 math.number(a, cases[i / 2].across),
+                                 false};
     void *direct = teir_cpu_is_direct(&b, &math, &size);
     CHECK((*(const int64_t *)direct != 0) == cases[i / 2].direct);
   }
@@ -445,7 +455,8 @@ static void check_direct(void) {
                                    true,
                                    how > 0,
                                    how > 1,
-                                   NULL};
+                                   NULL,
+                                   false};
       void *direct = teir_cpu_is_direct(&b, &math, &size);
       CHECK((*(const int64_t *)direct != 0) == (how > 0 || n < 132));
     }
@@ -483,7 +494,8 @@ static void check_block(void) {
                                  cases[i].turned,
                                  false,
                                  false,
-                                 NULL};
+                                 NULL,
+                                 false};
     void *block = teir_cpu_is_block(&b, &math, &size, cases[i].masks);
     CHECK((*(const int64_t *)block != 0) == cases[i].block);
   }
@@ -498,7 +510,8 @@ static void check_block(void) {
                                    how & 2,
                                    false,
                                    false,
-                                   how & 4 ? math.number(a, 1) : NULL};
+                                   how & 4 ? math.number(a, 1) : NULL,
+                                   false};
       CHECK(*(const int64_t *)teir_cpu_is_direct(&b, &math, &size));
       CHECK(TEIR_CPU_BLOCK * TEIR_CPU_BLOCK * b.direct_columns <
             TEIR_CPU_THREAD_MACS);
@@ -550,7 +563,8 @@ static void check_surely_pays(void) {
     struct teir_cpu_size size = {.m = math.number(a, m),
                                  .n = math.number(a, n),
                                  .k = math.number(a, k),
-                                 .turned = i % 2};
+                                 .turned = i % 2,
+                                 false};
     const enum dtype types[] = {DTYPE_F32, DTYPE_F32};
     bool surely = *(const int64_t *)teir_cpu_surely_pays(&math, &size, types);
     CHECK(surely == (m >= least && n >= least && k >= least));
