@@ -207,13 +207,14 @@ llvm::Value *multiplyAdd(Code &C, const teir_cpu &Cpu, llvm::Value *X,
 // Factors of scaled sums: see lower_cpu_scale.cpp.
 enum CpuFactor { CpuAlpha, CpuBeta, CpuFurther, CpuFactors = 2 * CpuFurther };
 
-// Ends a kernel, whose rows' sums these vectors are: multiplyFunction tells its
-// arguments.
-// By: sums, and what they are added to, are multiplied by these factors first.
 struct CpuScaling {
   const teir_cpu &Cpu;
   llvm::Value *Factors; // CpuAlpha and CpuBeta, adjacent
 };
+
+// Ends a kernel, whose rows' sums these vectors are: multiplyFunction tells its
+// arguments.  By: sums, and what they are added to, are multiplied by these
+// factors first.
 void storeBlock(Code &C, llvm::ArrayRef<llvm::Value *> Sums, int Height,
                 const CpuScaling *By = nullptr);
 

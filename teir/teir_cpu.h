@@ -181,7 +181,7 @@ struct teir_cpu_size {
   bool scaled;   /* but for what is not packed: kernels do what follows */
   void *across;  /* condition: in0's steps are farther apart than its rows;
                     NULL: they are not */
-  bool partial;  /* of a triangle of m by n is the result */
+  bool partial;  /* the result is a triangle in m by n */
 };
 
 /* Is it one block, all columns at once, of so few rows and steps that none is
