@@ -77,16 +77,34 @@ private:
     return SE.getMulExpr(Others);
   }
 
-  // Strides that are so many rows, and what a loop that steps over several
-  // numbers counts.
+  bool isPitch(int Symbol) const {
+    return any_of(seq(0, (int)R.Tensor.size()),
+                  [&](int T) { return pitch(T) == Symbol; });
+  }
+
+  bool isTile(int64_t Length) const {
+    return any_of(seq(0, loopCount()), [&](int L) {
+      return extent(L).symbol < 0 && extent(L).constant == Length;
+    });
+  }
+
+  // Strides that are so many rows, or all of a tile, and what a loop that steps
+  // over several numbers counts.
   void findMultiples() {
-    for (int T = 0; T < (int)R.Tensor.size(); T++)
-      for (int S = 0; pitch(T) >= 0 && S < (int)R.Symbol.size(); S++) {
-        int64_t Large, Small;
-        if (S != pitch(T) &&
-            partOf(R.Symbol[S], Large) == partOf(R.Symbol[pitch(T)], Small) &&
-            Small > 0 && Large % Small == 0 && Large / Small > 1)
-          addMultiple(S, Large / Small, pitch(T));
+    SmallVector<const SCEV *, 16> Of;
+    SmallVector<int64_t, 16> Count;
+    for (const SCEV *S : R.Symbol) {
+      Count.push_back(1);
+      Of.push_back(partOf(S, Count.back()));
+    }
+    for (int Small = 0; Small < (int)Of.size(); Small++)
+      for (int Large = 0; Large < (int)Of.size(); Large++) {
+        if (Of[Large] != Of[Small] || Count[Small] <= 0 ||
+            Count[Large] % Count[Small] != 0)
+          continue;
+        int64_t Times = Count[Large] / Count[Small];
+        if (Times > 1 && (isPitch(Small) || isTile(Times)))
+          addMultiple(Large, Times, Small);
       }
     for (int L = 0; L < (int)Loops.size(); L++) {
       int64_t Step = Places.stepOfCounter(L);

@@ -89,48 +89,63 @@ static bool is_limited(const struct sum *s, int leader) {
   return false;
 }
 
-/* Each iteration of axis `loop` goes as far as all of `rerolled`. */
-static bool goes_on(const struct axes *x, int loop, int rerolled) {
+/* Each iteration of axis `outer` goes as far as all of `inner`. */
+static bool goes_on(const struct axes *x, int outer, int inner) {
   const struct nest *n = x->match->nest;
-  const struct contraction_axis *l = &x->c->axis[loop];
-  const struct contraction_axis *r = &x->c->axis[rerolled];
+  const struct contraction_axis *o = &x->c->axis[outer];
+  const struct contraction_axis *i = &x->c->axis[inner];
   struct value way;
   for (int t = 0; t < TENSORS; t++)
-    if (!multiply(n, r->stride_bytes[t], r->extent.constant, &way) ||
-        !value_equal(l->stride_bytes[t], way))
+    if (!multiply(n, i->stride_bytes[t], i->extent.constant, &way) ||
+        !value_equal(o->stride_bytes[t], way))
       return false;
   for (int e = 0; e < x->c->extra_count; e++) {
     const struct value *stride = x->c->extra[e].stride_bytes;
-    if (!multiply(n, stride[rerolled], r->extent.constant, &way) ||
-        !value_equal(stride[loop], way))
+    if (!multiply(n, stride[inner], i->extent.constant, &way) ||
+        !value_equal(stride[outer], way))
       return false;
   }
-  return multiply(n, l->extent, r->extent.constant, &way) &&
-         !is_limited(&x->content->sum, x->leader[loop]);
+  return multiply(n, o->extent, i->extent.constant, &way);
 }
 
-/* Axis `loop` becomes what it was before it was unrolled. */
-static void join_axes(struct axes *x, int loop, int rerolled) {
+/* The two become what they were before the source cut them. */
+static void join_axes(struct axes *x, int outer, int inner) {
   struct contraction *c = x->c;
-  struct contraction_axis *l = &c->axis[loop], *r = &c->axis[rerolled];
-  multiply(x->match->nest, l->extent, r->extent.constant, &l->extent);
-  memcpy(l->stride_bytes, r->stride_bytes, sizeof l->stride_bytes);
+  struct contraction_axis *o = &c->axis[outer], *i = &c->axis[inner];
+  multiply(x->match->nest, o->extent, i->extent.constant, &o->extent);
+  memcpy(o->stride_bytes, i->stride_bytes, sizeof o->stride_bytes);
   for (int e = 0; e < c->extra_count; e++)
-    c->extra[e].stride_bytes[loop] = c->extra[e].stride_bytes[rerolled];
+    c->extra[e].stride_bytes[outer] = c->extra[e].stride_bytes[inner];
   c->axis_count--;
-  for (int i = rerolled; i < c->axis_count; i++) {
-    c->axis[i] = c->axis[i + 1];
-    x->leader[i] = x->leader[i + 1];
+  for (int a = inner; a < c->axis_count; a++) {
+    c->axis[a] = c->axis[a + 1];
+    x->leader[a] = x->leader[a + 1];
     for (int e = 0; e < c->extra_count; e++)
-      c->extra[e].stride_bytes[i] = c->extra[e].stride_bytes[i + 1];
+      c->extra[e].stride_bytes[a] = c->extra[e].stride_bytes[a + 1];
   }
 }
 
-static void join_rerolled_axes(struct axes *x) {
-  for (int r = x->c->axis_count - 1; r >= 0; r--)
-    for (int l = 0; l < r && x->leader[r] < 0; l++)
-      if (x->leader[l] >= 0 && goes_on(x, l, r)) {
-        join_axes(x, l, r);
+/* A loop over tiles, or one whose iterations are written out. */
+static bool may_be_cut(const struct axes *x, int outer) {
+  return x->leader[outer] >= 0 &&
+         !is_limited(&x->content->sum, x->leader[outer]);
+}
+
+/* What is written out, or a tile of a size that is known in a loop over as many
+ * as only the program knows. */
+static bool may_be_part(const struct axes *x, int outer, int inner) {
+  return x->leader[inner] < 0 ||
+         (x->c->axis[inner].extent.symbol < 0 &&
+          x->c->axis[outer].extent.symbol >= 0 &&
+          !is_limited(&x->content->sum, x->leader[inner]));
+}
+
+static void join_cut_axes(struct axes *x) {
+  for (int i = x->c->axis_count - 1; i >= 0; i--)
+    for (int o = 0; o < x->c->axis_count; o++)
+      if (o != i && may_be_cut(x, o) && may_be_part(x, o, i) &&
+          goes_on(x, o, i)) {
+        join_axes(x, o, i);
         break;
       }
 }
@@ -171,7 +186,7 @@ static void add_axes(struct axes *x) {
       add_loop_axis(x, x->places->leader[l], l);
   }
   add_rerolled_axes(x);
-  join_rerolled_axes(x);
+  join_cut_axes(x);
 }
 
 /* in1 moves with the axis along which out lies densest, so that a row-major

@@ -54,6 +54,11 @@
   "t += A[i*q + k + rows(1)] * B[k*32 + j] : i32\nend\n"                       \
   "C[i*" step " + j] = s : i32\nC[i*" step " + j + 32] = t : i32"
 
+#define TILED(tiles, rows, multiples)                                          \
+  "tensor A i8\ntensor B i8\n" multiples "loop x " tiles "\nloop i " rows      \
+  "\nloop j 32\ns = 0 : i32\nloop k 16\ns += A[x*q + i*p + k] * "              \
+  "B[k*32 + j] : i32\nend\nC[x*128 + i*32 + j] = s : i32"
+
 static const struct match_row row[] = {
     {"product", IJK "C[i*32 + j] += " AB " : i32", "mk,kn->mn"},
     {"operands swapped", IJK "C[i*32 + j] += B[k*32 + j] * A[i*16 + k] : i32",
@@ -157,6 +162,17 @@ static const struct match_row row[] = {
      "mxk,kn->mxn"},
     {"rows of the result further apart",
      TWO_ROWS("multiple q 2 p\nmultiple e 2 n\n", "128"), "mxk,kn->mxn"},
+    /* cut into tiles */
+    {"rows in tiles", TILED("n", "4", "multiple q 4 p\nmultiple e 4 n\n"),
+     "mk,kn->mn"},
+    {"as many tiles as the source says",
+     TILED("8", "4", "multiple q 4 p\nmultiple e 4 n\n"), "mxk,kn->mxn"},
+    {"rows in tiles of whatever length",
+     TILED("n", "m", "multiple q 4 p\nmultiple e 4 n\n"), "mxk,kn->mxn"},
+    {"rows in tiles further apart",
+     TILED("n", "4", "multiple q 5 p\nmultiple e 4 n\n"), "mxk,kn->mxn"},
+    {"as many rows in tiles as nobody knows",
+     TILED("n", "4", "multiple q 4 p\n"), "mxk,kn->mxn"},
     {"two remainders",
      SUM_OF_TWO("loop q f step 1 after k\n" AT_Q "end\nloop r n after q\n"
                 "s += B[r*32 + j] * A[i*16 + r] : i32\n"),

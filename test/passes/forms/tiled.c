@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 283
+// DONE: 285
 #include "forms.h"
 #define MIN(x, y) ((x) < (y) ? (x) : (y))
 #define I for (int i = 0; i < M; i++)
@@ -210,4 +210,29 @@ INT_FORM(overlapping_tiles) { // a near miss: rows are added to twice
 }
 INT_FORM(tiles_with_gaps) { // a near miss: of eight rows, four
   J for (int ii = 0; ii < M; ii += 8) for (int i = ii; i < MIN(ii + 4, M); i++) L ADD; // expected-remark {{VariantExtent}}
+}
+
+// ---- of sizes that are known at run time, in whole tiles ----
+
+INT_FORM(sums_of_a_tile) {
+  II // expected-remark {{mk,kn->mn with m=n_i.all n=n_j.all k=n_k}}
+    for (int jj = 0; jj < N; jj += 4) {
+      int s[8][4] = {{0}};
+      L for (int i = 0; i < 8; i++) for (int j = 0; j < 4; j++)
+        s[i][j] += A[(ii + i) * K + k] * B[k * N + jj + j];
+      for (int i = 0; i < 8; i++)
+        for (int j = 0; j < 4; j++)
+          C[(ii + i) * N + jj + j] = s[i][j];
+    }
+}
+INT_FORM(sums_of_a_tile_with_gaps) { // a near miss
+  II // expected-remark {{mk,knp->mnp with m=n_i.all n=n_j k=n_k p=4}}
+    for (int jj = 0; jj < N; jj += 5) {
+      int s[8][4] = {{0}};
+      L for (int i = 0; i < 8; i++) for (int j = 0; j < 4; j++)
+        s[i][j] += A[(ii + i) * K + k] * B[k * N + jj + j];
+      for (int i = 0; i < 8; i++)
+        for (int j = 0; j < 4; j++)
+          C[(ii + i) * N + jj + j] = s[i][j];
+    }
 }
