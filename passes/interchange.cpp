@@ -202,6 +202,26 @@ private:
                     : !is_contained(Ratio.Others, bare(Times));
   }
 
+  // Tiles goes on where all iterations of X have ended.
+  bool isOverTiles(const Loop &Tiles, const Loop &X) {
+    return all_of(ArrayRef{&Out, &In[0], &In[1]}, [&](const LoopSteps *Step) {
+      const SCEV *Small = Step->lookup(&X), *Large = Step->lookup(&Tiles);
+      return !Small ? !Large : Large == SE.getMulExpr(Small, iterations(X));
+    });
+  }
+
+  // Rows and columns that are cut into tiles are as many as memory has, though
+  // nobody can see it: the last tiles would be partial ones otherwise.
+  bool isOfTiles(const Pair &P) {
+    auto IsWithin = [&](const Loop *X) {
+      return any_of(Loops, [&](Loop *Y) { return isOverTiles(*Y, *X); });
+    };
+    auto IsOver = [&](const Loop *X) {
+      return any_of(Loops, [&](Loop *Y) { return isOverTiles(*X, *Y); });
+    };
+    return any_of(P.Of, IsWithin) || all_of(P.Of, IsOver);
+  }
+
   void addPair(Loop &X, Loop &Y) {
     Pair P = {{&X, &Y}, nullptr, nullptr, nullptr, false};
     for (Loop *Fine : P.Of) {
@@ -209,7 +229,8 @@ private:
       P.Large = Out[Coarse];
       P.Small = Out[Fine];
       P.Finer = Fine;
-      if (mayScatter(P.Large, P.Small, iterations(*Fine), P.IsKnown)) {
+      if (mayScatter(P.Large, P.Small, iterations(*Fine), P.IsKnown) &&
+          (P.IsKnown || !isOfTiles(P))) {
         Pairs.push_back(P);
         return;
       }

@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 285
+// DONE: 287
 #include "forms.h"
 #define MIN(x, y) ((x) < (y) ? (x) : (y))
 #define I for (int i = 0; i < M; i++)
@@ -214,6 +214,22 @@ INT_FORM(tiles_with_gaps) { // a near miss: of eight rows, four
 
 // ---- of sizes that are known at run time, in whole tiles ----
 
+#define IN_TILE(i, ii, size) for (int i = ii; i < ii + (size); i++)
+INT_FORM(whole_tiles) {
+  II // expected-remark {{mk,kn->mn with m=n_l k=n_m n=n_n}}
+    for (int jj = 0; jj < N; jj += 16)
+      KK IN_TILE(i, ii, 8) IN_TILE(k, kk, 4) IN_TILE(j, jj, 16) ADD;
+}
+INT_FORM(whole_tiles_of_columns_outside) {
+  for (int jj = 0; jj < N; jj += 8) // expected-remark {{mk,kn->mn with m=n_k n=n_l k=n_m}}
+    II IN_TILE(i, ii, 8) IN_TILE(j, jj, 8) L ADD;
+}
+INT_FORM(tiles_that_are_counted) {
+  for (int ii = 0; ii < M / 8; ii++) // expected-remark {{mk,kn->mn with m=n_k n=n_l k=n_m}}
+    for (int jj = 0; jj < N / 16; jj++)
+      for (int i = ii * 8; i < ii * 8 + 8; i++)
+        IN_TILE(j, jj * 16, 16) L ADD;
+}
 INT_FORM(sums_of_a_tile) {
   II // expected-remark {{mk,kn->mn with m=n_i.all n=n_j.all k=n_k}}
     for (int jj = 0; jj < N; jj += 4) {
