@@ -3,6 +3,7 @@
 // of several products in several sums, or several nests, a factor that is made
 // of elements and the products.
 #include "split_nests.h"
+#include "column_updates.h"
 #include "distribute.h"
 #include "interchange.h"
 #include "ir_marks.h"
@@ -56,6 +57,7 @@ class NestSplitter {
   SmallVector<BasicBlock *, 4> Alike; // first blocks of loops to be tried
   BasicBlock *Rest = nullptr;         // of what stood beside a product
   SmallVector<BasicBlock *, 4> Parts; // of what was distributed
+  BasicBlock *Updates = nullptr;      // of columns, which need nothing more
   SplitBranches Branches;
 
   std::vector<SplitNest> Found;
@@ -124,7 +126,8 @@ public:
   bool hasVectorBeside() {
     LoopFacts Facts = facts();
     return any_of(Facts.LI.getLoopsInPreorder(), [&](Loop *L) {
-      return mayBeTried(*L, Tried) && storesProductBeside(*L, Facts);
+      return mayBeTried(*L, Tried) &&
+             (storesProductBeside(*L, Facts) || updatesColumns(*L, Facts));
     });
   }
 
@@ -139,6 +142,9 @@ private:
     FAM.clear(F, "");
     if (Kept)
       keep(*FAM.getResult<LoopAnalysis>(F).getLoopFor(Kept));
+    if (Updates)
+      markKept(*FAM.getResult<LoopAnalysis>(F).getLoopFor(Updates));
+    Updates = nullptr;
     for (BasicBlock *First : Parts)
       dropIdleLoops(*FAM.getResult<LoopAnalysis>(F).getLoopFor(First));
     FAM.clear(F, "");
@@ -240,6 +246,16 @@ private:
     return true;
   }
 
+  bool splitColumns(Loop &L, LoopFacts &Facts, BasicBlock *&Kept) {
+    NestParts To;
+    if (!WantsVectors || !splitColumnUpdate(L, Facts, To))
+      return false;
+    Kept = To.Kept;
+    Updates = To.Rest;
+    Parts.push_back(To.Product);
+    return true;
+  }
+
   // As a whole, or in each iteration of loops around.
   bool distributeRest(LoopFacts &Facts, BasicBlock *&Kept) {
     BasicBlock *First = std::exchange(Rest, nullptr);
@@ -278,8 +294,8 @@ private:
       return true;
     return splitFirst(Facts, Tried, [&](Loop &L) {
       return splitTriangle(L, Facts, WantsSquares, Kept) || splitProducts(L) ||
-             takeOutOf(L, Facts) || distributeNest(L, Facts, Kept) ||
-             makeFactors(L, Facts, Kept);
+             takeOutOf(L, Facts) || splitColumns(L, Facts, Kept) ||
+             distributeNest(L, Facts, Kept) || makeFactors(L, Facts, Kept);
     });
   }
 
