@@ -459,9 +459,9 @@ llvm::Value *cpuSurelyPays(const llvm::IRBuilder<> &At, const contraction &C,
                            const CpuOperands &X);
 llvm::Value *cpuPays(const llvm::IRBuilder<> &At, const contraction &C,
                      const CpuOperands &X);
-// Sizes are known, and neither may hold.
+// Sizes are known, and neither may hold.  Apart: so is that the tensors are.
 bool cpuNeverPays(const llvm::Function &F, const contraction &C,
-                  int64_t LeastMacs);
+                  int64_t LeastMacs, bool Apart);
 
 // ---- lower_cpu_call.cpp ----
 // False and *Why when there is no code for the contraction.

@@ -40,10 +40,16 @@ public:
   }
 
   void *isWork(int64_t LeastMacs) {
-    void *Macs = number(1);
-    for (int I = 0; I < C.axis_count; I++)
-      Macs = times(Macs, Of(C.axis[I].extent));
-    return apply(CPU_AT_MOST, number(LeastMacs < 0 ? FEW : LeastMacs), Macs);
+    return apply(CPU_AT_MOST, number(LeastMacs < 0 ? FEW : LeastMacs), macs());
+  }
+
+  // Compilers write all of it out as vectors where nothing may overlap.
+  bool isWrittenOut() {
+    enum { SHORT_BYTES = 16 }; // with which code is faster even so
+    void *IsMore = apply(CPU_AT_MOST, number(FEW + 1), macs());
+    return pricedCpus(F).LoopBytes > SHORT_BYTES &&
+           dtype_bytes(C.type[IN1]) == dtype_bytes(C.type[OUT]) &&
+           *static_cast<const int64_t *>(IsMore) == 0;
   }
 
   // To sum all elements of an input reads it once more, which so many rows of
@@ -114,6 +120,13 @@ private:
             isScaled(W),
             nullptr,
             W.Partial};
+  }
+
+  void *macs() {
+    void *All = number(1);
+    for (int I = 0; I < C.axis_count; I++)
+      All = times(All, Of(C.axis[I].extent));
+    return All;
   }
 
   void *number(int64_t N) { return M.number(M.context, N); }
@@ -245,7 +258,8 @@ Value *cpuPays(const IRBuilder<> &At, const contraction &C,
   return asked(At, C, X, [&](Priced &P) { return P.pays(); });
 }
 
-bool cpuNeverPays(const Function &F, const contraction &C, int64_t LeastMacs) {
+bool cpuNeverPays(const Function &F, const contraction &C, int64_t LeastMacs,
+                  bool Apart) {
   ArenaScope Scope;
   teir_cpu_math Math = teir_cpu_known(Scope.A);
   Priced P(Math, C, F,
@@ -257,7 +271,8 @@ bool cpuNeverPays(const Function &F, const contraction &C, int64_t LeastMacs) {
   auto Holds = [](void *Condition) {
     return *static_cast<const int64_t *>(Condition) != 0;
   };
-  return !Holds(P.isWork(LeastMacs)) || (LeastMacs < 0 && !Holds(P.pays()));
+  return !Holds(P.isWork(LeastMacs)) ||
+         (LeastMacs < 0 && ((Apart && P.isWrittenOut()) || !Holds(P.pays())));
 }
 
 } // namespace nputeir

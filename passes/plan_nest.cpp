@@ -3,6 +3,10 @@
 #include "plan_nest.h"
 #include "lower_cpu.h"
 
+#include "llvm/Analysis/AliasAnalysis.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/Analysis/ValueTracking.h"
+
 extern "C" {
 #include "teir.h"
 }
@@ -76,6 +80,35 @@ bool NestPlanner::mayTakeCpu(const contraction &C) {
   return true;
 }
 
+// What a tensor's address is reached from.
+static const Value *objectOf(const SCEV *Address) {
+  while (!isa<SCEVUnknown>(Address)) {
+    const auto *Sum = dyn_cast<SCEVNAryExpr>(Address);
+    const auto *At =
+        Sum ? find_if(Sum->operands(),
+                      [](const SCEV *S) { return S->getType()->isPointerTy(); })
+            : nullptr;
+    if (!Sum || At == Sum->operands().end())
+      return nullptr;
+    Address = *At;
+  }
+  return getUnderlyingObject(cast<SCEVUnknown>(Address)->getValue());
+}
+
+// The result shares no memory with what is read, as everybody knows.
+static bool isApart(const IRNest &Nest, const contraction &C) {
+  auto Object = [&](int Tensor) {
+    return Tensor < 0 ? nullptr : objectOf(Nest.Tensor[Tensor]);
+  };
+  const Value *Out = Object(C.tensor[OUT]);
+  return Out && all_of(ArrayRef({C.tensor[IN0], C.tensor[IN1]}), [&](int T) {
+           const Value *In = Object(T);
+           return In && In != Out && isIdentifiedObject(Out) &&
+                  (isIdentifiedObject(In) ||
+                   (isIdentifiedFunctionLocal(Out) && isa<Argument>(In)));
+         });
+}
+
 // The same nest for the processor, with a verdict of its own.
 const contraction *NestPlanner::forProcessor(const IRNest &Nest, verdict &V) {
   options Here = O;
@@ -118,7 +151,8 @@ Plan NestPlanner::planOf(const IRNest &Nest, Finding &N) {
     verdict_decline(&V, RULE_PROCESSOR, Nest.N->at,
                     "there is no code for this target");
   }
-  if (P.Cpu && !O.require && cpuNeverPays(F, *P.Cpu, P.CpuLeastMacs)) {
+  if (P.Cpu && !O.require &&
+      cpuNeverPays(F, *P.Cpu, P.CpuLeastMacs, isApart(Nest, *P.Cpu))) {
     P.Cpu = nullptr;
     verdict_decline(&V, RULE_BELOW_THRESHOLD, Nest.N->at,
                     "the loops are faster than code for the processor");
