@@ -275,4 +275,20 @@ bool cpuNeverPays(const Function &F, const contraction &C, int64_t LeastMacs,
          (LeastMacs < 0 && ((Apart && P.isWrittenOut()) || !Holds(P.pays())));
 }
 
+bool cpuSumsNeverPay(const Function &F, const contraction &C) {
+  enum { SHORT = 64, SHORT_BYTES = 16 };
+  if (hasAxes(C, AXIS_M) && hasAxes(C, AXIS_N))
+    return false;
+  int64_t Steps = 1;
+  for (int I = 0; I < C.axis_count; I++)
+    if (C.axis[I].role == AXIS_K)
+      Steps = isConstant(C.axis[I].extent)
+                  ? std::min<int64_t>(
+                        SHORT + 1,
+                        Steps * std::min<int64_t>(SHORT + 1,
+                                                  C.axis[I].extent.constant))
+                  : SHORT + 1;
+  return Steps <= SHORT && pricedCpus(F).LoopBytes > SHORT_BYTES;
+}
+
 } // namespace nputeir

@@ -10,6 +10,7 @@
 #include "ir_moves.h"
 #include "ir_results.h"
 #include "ir_sums.h"
+#include "lower_cpu.h"
 #include "made_factors.h"
 #include "matrix.h"
 #include "split_nests.h"
@@ -380,7 +381,8 @@ bool Search::takeSums(Loop &L, SumLoop &S, size_t Before) {
   bool Read = readNest(L, LI, SE, DT, AA, A, Nest, N.V, Ways, &S);
   Loads->restore();
   Plan P = Read ? Planner.planOf(Nest, N) : Plan();
-  if (!isPlanned(P)) {
+  bool IsAsked = O.require || O.min_macs >= 0;
+  if (!isPlanned(P) || (!P.Npu && !IsAsked && cpuSumsNeverPay(F, *P.Cpu))) {
     dropRowPointers(Nest);
     dropArray(S);
     return false;
