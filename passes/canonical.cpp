@@ -8,6 +8,7 @@
 #include "known_targets.h"
 #include "nest_parts.h"
 #include "passes.h"
+#include "plain_intrinsics.h"
 #include "stored_counters.h"
 #include "switches.h"
 #include "versions.h"
@@ -204,6 +205,7 @@ Canonical::Canonical() {
   PB.registerLoopAnalyses(LAM);
   PB.crossRegisterProxies(LAM, FAM, CGAM, MAM);
   Passes.addPass(keepBranchesSROA());
+  Passes.addPass(PlainIntrinsicsPass());
   Passes.addPass(EarlyCSEPass(/*UseMemorySSA=*/true));
   Passes.addPass(KnownTargetsPass());
   Passes.addPass(SinkPass());
