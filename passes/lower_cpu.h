@@ -462,6 +462,8 @@ llvm::Value *cpuPays(const llvm::IRBuilder<> &At, const contraction &C,
 // Sizes are known, and neither may hold.  Apart: so is that the tensors are.
 bool cpuNeverPays(const llvm::Function &F, const contraction &C,
                   int64_t LeastMacs, bool Apart);
+// Loops may keep all sums in registers.
+bool cpuFitsRegisters(const llvm::Function &F, const contraction &C);
 // The same of sums that other code reads from an array: they are so short that
 // compilers write them out where they are used.
 bool cpuSumsNeverPay(const llvm::Function &F, const contraction &C);

@@ -275,6 +275,21 @@ bool cpuNeverPays(const Function &F, const contraction &C, int64_t LeastMacs,
          (LeastMacs < 0 && ((Apart && P.isWrittenOut()) || !Holds(P.pays())));
 }
 
+bool cpuFitsRegisters(const Function &F, const contraction &C) {
+  enum { REGISTERS = 16 };
+  int64_t Most = REGISTERS * pricedCpus(F).LoopBytes / dtype_bytes(C.acc);
+  int64_t Results = 1;
+  for (int I = 0; I < C.axis_count; I++) {
+    value Extent = C.axis[I].extent;
+    if (C.axis[I].role == AXIS_K)
+      continue;
+    if (!isConstant(Extent) || Extent.constant > Most)
+      return false;
+    Results = std::min(Most + 1, Results * Extent.constant);
+  }
+  return Results <= Most;
+}
+
 bool cpuSumsNeverPay(const Function &F, const contraction &C) {
   enum { SHORT = 64, SHORT_BYTES = 16 };
   if (hasAxes(C, AXIS_M) && hasAxes(C, AXIS_N))

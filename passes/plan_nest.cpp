@@ -109,6 +109,16 @@ static bool isApart(const IRNest &Nest, const contraction &C) {
          });
 }
 
+// A block of sums of a function's own, which compilers keep in registers while
+// they add as much as only the program knows.
+bool NestPlanner::isBlock(const IRNest &Nest, const contraction &C) const {
+  int Out = C.tensor[OUT];
+  const Value *Sums = Out < 0 ? nullptr : objectOf(Nest.Tensor[Out]);
+  return Sums && isa<AllocaInst>(Sums) && cpuFitsRegisters(F, C) &&
+         any_of(make_range(C.axis, C.axis + C.axis_count),
+                [](const contraction_axis &X) { return X.extent.symbol >= 0; });
+}
+
 // The same nest for the processor, with a verdict of its own.
 const contraction *NestPlanner::forProcessor(const IRNest &Nest, verdict &V) {
   options Here = O;
@@ -156,6 +166,15 @@ Plan NestPlanner::planOf(const IRNest &Nest, Finding &N) {
     P.Cpu = nullptr;
     verdict_decline(&V, RULE_BELOW_THRESHOLD, Nest.N->at,
                     "the loops are faster than code for the processor");
+  }
+  const contraction *Any = P.Npu ? P.Npu : P.Cpu;
+  if (Any && !O.require && O.min_macs < 0 && isBlock(Nest, *Any)) {
+    P.Npu = P.Cpu = nullptr;
+    for (verdict *Of : {&V, &N.V})
+      verdict_decline(
+          Of, RULE_BELOW_THRESHOLD, Nest.N->at,
+          "the sums of a block stay in registers; what calls it, or "
+          "goes around it, is more");
   }
   if (!P.Npu && P.Cpu && !mayTakeCpu(*P.Cpu)) {
     LeftCpu = true;

@@ -37,6 +37,7 @@ public:
 private:
   bool lower(const contraction &C, bool OfTriangle, Finding &N);
   bool mayTakeCpu(const contraction &C);
+  bool isBlock(const IRNest &Nest, const contraction &C) const;
   const contraction *forProcessor(const IRNest &Nest, verdict &V);
 };
 
