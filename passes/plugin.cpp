@@ -4,6 +4,7 @@
 // call-graph walk: callees have been inlined, and the function's own loops have
 // not been rotated, unrolled or vectorised yet.  opt reaches it by name, with
 // options: -passes='nputeir<device=npu1>', -passes='print<nputeir>'.
+#include "inline_helpers.h"
 #include "lower_cpu.h"
 
 #include "llvm/Analysis/CGSCCPassManager.h"
@@ -68,12 +69,20 @@ void registerAll(PassBuilder &PB) {
               OffloadPass(std::make_shared<OptionSources>())));
       });
   auto Define = [](ModulePassManager &PM) { PM.addPass(DefineCpuPass()); };
+  auto Inline = [](ModulePassManager &PM, OptimizationLevel Level) {
+    if (Level != OptimizationLevel::O0)
+      PM.addPass(InlineHelpersPass());
+  };
 #if LLVM_VERSION_MAJOR >= 20
+  PB.registerPipelineEarlySimplificationEPCallback(
+      [Inline](ModulePassManager &PM, OptimizationLevel Level,
+               ThinOrFullLTOPhase) { Inline(PM, Level); });
   PB.registerOptimizerLastEPCallback(
       [Define](ModulePassManager &PM, OptimizationLevel, ThinOrFullLTOPhase) {
         Define(PM);
       });
 #else
+  PB.registerPipelineEarlySimplificationEPCallback(Inline);
   PB.registerOptimizerLastEPCallback(
       [Define](ModulePassManager &PM, OptimizationLevel) { Define(PM); });
 #endif

@@ -30,11 +30,11 @@ using namespace llvm;
 
 namespace nputeir {
 
-enum { PlacesMax = 8, UsersMax = 400 };
+enum { PlacesMax = 8, AccessesMax = 400 };
 
 bool isPrivate(const Value &Base) {
   const auto *G = dyn_cast<GlobalVariable>(&Base);
-  return G && G->hasLocalLinkage() && !G->hasNUsesOrMore(UsersMax) &&
+  return G && G->hasLocalLinkage() && !G->hasNUsesOrMore(AccessesMax) &&
          all_of(G->users(), [&](const User *U) {
            const auto *S = dyn_cast<StoreInst>(U);
            return isa<LoadInst>(U) || (S && S->getValueOperand() != G);

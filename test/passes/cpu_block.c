@@ -5,20 +5,31 @@
 // RUN: env NPUTEIR_OPTIONS=device=cpu %clang -O3 -ffast-math %s -o %t && %t
 
 enum { ROWS = 4, COLUMNS = 8 };
-static void block(int k, const float *a, int lda, const float *b, int ldb, float *c, int ldc) {
+#define SUM                                                                    \
+  for (int p = 0; p < k; p++)                                                  \
+    for (int i = 0; i < ROWS; i++)                                             \
+      for (int j = 0; j < COLUMNS; j++)                                        \
+        sum[i][j] += a[i * lda + p] * b[p * ldb + j]
+#define ADD                                                                    \
+  for (int i = 0; i < ROWS; i++)                                               \
+    for (int j = 0; j < COLUMNS; j++)                                          \
+      c[i * ldc + j] += sum[i][j]
+void kernel(int k, const float *a, int lda, const float *b, int ldb, float *c, int ldc) {
   float sum[ROWS][COLUMNS] = {{0}};
   // blocks-remark@+2 {{mk,kn->mn with k=n_i m=4 n=8}}
   // expected-remark@+1 {{[BelowThreshold]: the sums of a block stay in registers}}
-  for (int p = 0; p < k; p++)
-    for (int i = 0; i < ROWS; i++)
-      for (int j = 0; j < COLUMNS; j++)
-        sum[i][j] += a[i * lda + p] * b[p * ldb + j];
-  for (int i = 0; i < ROWS; i++)
-    for (int j = 0; j < COLUMNS; j++)
-      c[i * ldc + j] += sum[i][j];
+  SUM;
+  ADD;
+}
+static void block(int k, const float *a, int lda, const float *b, int ldb, float *c, int ldc) {
+  float sum[ROWS][COLUMNS] = {{0}};
+  SUM;
+  ADD;
 }
 __attribute__((noinline)) void gemm(int m, int n, int k, const float *a, const float *b, float *c) {
-  for (int i = 0; i < m; i += ROWS) // expected-remark {{mk,kn->mn with m=n_i.all n=n_j.all k=n_k}}
+  // blocks-remark@+2 {{mk,kn->mn with m=n_i.all n=n_j.all k=n_k}}
+  // expected-remark@+1 {{mk,kn->mn with m=n_i.all n=n_j.all k=n_k}}
+  for (int i = 0; i < m; i += ROWS)
     for (int j = 0; j < n; j += COLUMNS)
       block(k, a + i * k, k, b + j, n, c + i * n + j, n);
 }

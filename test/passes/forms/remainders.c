@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 195
+// DONE: 196
 #include "forms.h"
 #define I for (int i = 0; i < M; i++)
 #define J for (int j = 0; j < N; j++)
@@ -276,7 +276,7 @@ static inline int dot(int n, const int8_t *x, const int8_t *y) {
   return s + t;
 }
 INT_FORM(in_a_function) {
-  I J C[i * N + j] = dot(K, A + i * K, B + j * K); // expected-remark 2 {{replaced by a call}}
+  I J C[i * N + j] = dot(K, A + i * K, B + j * K); // expected-remark {{replaced by a call}}
 }
 static inline int one_less(int n, const int8_t *x, const int8_t *y) {
   int k, s = 0, t = 0, whole = n >> 1 << 1;

@@ -123,7 +123,7 @@ static inline int dot(int n, const int8_t *x, const int8_t *y) {
   return s + t;
 }
 NEST with_rest(PARAMETERS) {
-  I J C[i][j] = dot(K, A[i], B[j]); // expected-remark 2 {{replaced by a call}}
+  I J C[i][j] = dot(K, A[i], B[j]); // expected-remark {{replaced by a call}}
 }
 FORM(with_rest)
 INT_FORM(one_row_of_b_elsewhere) {
