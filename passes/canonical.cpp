@@ -16,6 +16,7 @@
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/PatternMatch.h"
 #include "llvm/Transforms/Scalar/ADCE.h"
 #include "llvm/Transforms/Scalar/DeadStoreElimination.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
@@ -101,6 +102,8 @@ struct WidenPass : PassInfoMixin<WidenPass> {
 
 // The smaller of two numbers, as the bound of a loop over a tile has it, is
 // written as such before counters are widened on one side of the choice only.
+// InstCombine has made x + t >= n ? n : x + t of constants
+// x > n - t - 1 ? n : x + t, which is min(x, n - t) + t.
 struct SmallestPass : PassInfoMixin<SmallestPass> {
   static bool bounds(const Value &V) {
     return !V.use_empty() && all_of(V.users(), [](const User *U) {
@@ -119,17 +122,57 @@ struct SmallestPass : PassInfoMixin<SmallestPass> {
     }
   }
 
+  // Null: S is none.
+  static Value *minimum(SelectInst &S) {
+    Value *X, *Y;
+    Intrinsic::ID Which = smallest(S, X, Y);
+    return Which == Intrinsic::not_intrinsic || X->getType() != S.getType()
+               ? nullptr
+               : IRBuilder<>(&S).CreateBinaryIntrinsic(Which, X, Y);
+  }
+
+  static Value *shiftedMinimum(SelectInst &S) {
+    using namespace PatternMatch;
+    auto *Compare = dyn_cast<ICmpInst>(S.getCondition());
+    const APInt *Limit, *Shift, *End;
+    if (!Compare || Compare->getOperand(0)->getType() != S.getType() ||
+        !match(Compare->getOperand(1), m_APInt(Limit)))
+      return nullptr;
+    bool IsEnd = match(S.getTrueValue(), m_APInt(End)); // if it holds
+    Value *Sum = IsEnd ? S.getFalseValue() : S.getTrueValue();
+    CmpInst::Predicate Is =
+        IsEnd ? Compare->getInversePredicate() : Compare->getPredicate();
+    if (!(IsEnd || match(S.getFalseValue(), m_APInt(End))) ||
+        !match(Sum, m_Add(m_Specific(Compare->getOperand(0)), m_APInt(Shift))))
+      return nullptr;
+    bool Wraps, Signed = CmpInst::isSigned(Is);
+    APInt Last =
+        Signed ? End->ssub_ov(*Shift, Wraps) : End->usub_ov(*Shift, Wraps);
+    // Where X is Last, both are End.
+    bool IsBelow = Is == CmpInst::ICMP_SLT || Is == CmpInst::ICMP_ULT;
+    bool IsWithin = Is == CmpInst::ICMP_SLE || Is == CmpInst::ICMP_ULE;
+    if (Wraps || Shift->isNegative() || !(IsBelow || IsWithin) ||
+        !(Last == *Limit || Last == (IsBelow ? *Limit - 1 : *Limit + 1)))
+      return nullptr;
+    IRBuilder<> B(&S);
+    Value *Min = B.CreateBinaryIntrinsic(
+        Signed ? Intrinsic::smin : Intrinsic::umin, Compare->getOperand(0),
+        ConstantInt::get(S.getType(), Last));
+    return B.CreateAdd(Min, ConstantInt::get(S.getType(), *Shift), "", !Signed,
+                       Signed);
+  }
+
   PreservedAnalyses run(Function &F, FunctionAnalysisManager &) {
     bool Changed = false;
     for (Instruction &I : make_early_inc_range(instructions(F))) {
       auto *S = dyn_cast<SelectInst>(&I);
-      Value *X, *Y;
       if (!S || !S->getType()->isIntegerTy() || !bounds(*S))
         continue;
-      Intrinsic::ID Which = smallest(*S, X, Y);
-      if (Which == Intrinsic::not_intrinsic || X->getType() != S->getType())
+      Value *Min = minimum(*S);
+      if (!Min)
+        Min = shiftedMinimum(*S);
+      if (!Min)
         continue;
-      Value *Min = IRBuilder<>(S).CreateBinaryIntrinsic(Which, X, Y);
       Min->takeName(S);
       S->replaceAllUsesWith(Min);
       S->eraseFromParent();

@@ -36,7 +36,8 @@ namespace nputeir {
 bool Joins::addPointLoop(Loop *L, arena *A, verdict &V) {
   if (leftFromElsewhere(*L) || !exitsBeforeBody(*L))
     return false;
-  Conditions If(SE, Counted);
+  std::vector<AtLeast> Asked;
+  Conditions If(SE, Asked);
   const SCEV *Taken = SE.getExitCount(L, exitOf(*L).From);
   size_t Before = Bounded.size();
   PointLoop P;
@@ -59,6 +60,12 @@ bool Joins::addPointLoop(Loop *L, arena *A, verdict &V) {
   if (P.RemainderMayWrap)
     If.atLeast(P.Whole,
                SE.getMulExpr(SE.getMinusSCEV(PointLoops, One), P.Length));
+  if (!all_of(Asked, [&](const AtLeast &X) {
+        return usable(X.Large) && usable(X.Small) &&
+               !SE.isKnownPredicate(ICmpInst::ICMP_SLT, X.Large, X.Small);
+      }))
+    return false;
+  Counted.insert(Counted.end(), Asked.begin(), Asked.end());
   addLoop(L, P.Whole);
   cut((int)Loops.size() - 1, It->second, P.Length, P.Whole);
   return true;

@@ -9,7 +9,8 @@
 // is taken back max(p, min(p + t, n)) - p times, where p is a recurrence of the
 // tile loop.  With the difference drawn into it that is max(0, min(t, n - p)):
 // a fixed length, and a remainder that falls by one step from tile to tile.
-// Sources write the same as min(t, n - p), or with `&& i < n`.  Steps and
+// Sources write the same as min(t, n - p), or with `&& i < n`; and of sizes
+// known when compiling, InstCombine makes it min(p, n - t) + t.  Steps and
 // lengths are compared by the caller; here, only the form is found, in 64 bits,
 // and what must hold for 64 bits to say the same as the source's type.
 #include "tiles.h"
@@ -41,6 +42,8 @@ using Choice = SmallVector<const SCEV *, 4>;
 class PointLoopReader {
   ScalarEvolution &SE;
   SmallVector<Choice, 4> Largest; // of these, the extent is the largest
+  // What minima compare before something is added; and without a sign.
+  SmallVector<std::pair<const SCEV *, bool>, 4> Compared;
   bool Relative;         // to the start of the tile, which is drawn in already
   bool Unsigned = false; // the smallest of numbers without a sign
 
@@ -73,8 +76,8 @@ class PointLoopReader {
     if (isFallingRemainder(S))
       return SE.getSignExtendExpr(S, Whole->getType());
     bool SignedParts = isa<SCEVSMaxExpr>(S) || isa<SCEVSMinExpr>(S);
-    bool Positive = isa<SCEVSMaxExpr>(S) && SE.isKnownNonNegative(S);
-    if (isa<SCEVAddExpr>(S) || (SignedParts != Signed && !Positive))
+    if (isa<SCEVAddExpr>(S) ||
+        (SignedParts != Signed && !SE.isKnownNonNegative(S)))
       return Whole;
     return rebuild(S, Whole, [&](const SCEV *Part) {
       Type *T = Whole->getType();
@@ -114,6 +117,11 @@ public:
     if (isMaximum(S))
       return all_of(cast<SCEVNAryExpr>(S)->operands(),
                     [&](const SCEV *Part) { return split(Part, Plus); });
+    if (const auto *Sum = dyn_cast<SCEVAddExpr>(S))
+      if (const auto *Min = find_if(Sum->operands(), isMinimum);
+          Min != Sum->operands().end())
+        return splitShifted(*Min,
+                            SE.getAddExpr(SE.getMinusSCEV(S, *Min), Plus));
     Unsigned |= isa<SCEVUMinExpr>(S);
     Choice C;
     for (const SCEV *Part : isMinimum(S) ? cast<SCEVNAryExpr>(S)->operands()
@@ -126,6 +134,25 @@ public:
       Largest.push_back(C);
     return true;
   }
+
+  // Min + Plus, which is the smallest of sums if what is compared is as small
+  // as it looks.
+  bool splitShifted(const SCEV *Min, const SCEV *Plus) {
+    for (const SCEV *Part : cast<SCEVNAryExpr>(Min)->operands())
+      Compared.push_back({Part, isa<SCEVUMinExpr>(Min)});
+    return split(Min, Plus);
+  }
+
+  // A number that is compared is as it looks, also in 64 bits.
+  void checkCompared(Conditions &If) const {
+    for (auto [S, HasNoSign] : Compared) {
+      const auto *Rec = dyn_cast<SCEVAddRecExpr>(S);
+      If.within(Rec ? Rec->getStart() : S, HasNoSign ? 0 : -Small, Small);
+    }
+  }
+
+  // Numbers below zero would be compared as large ones.
+  bool hasNoSign() const { return Unsigned; }
 
   // min(length, whole - step * iteration), and nothing else but zero.
   bool match(PointLoop &P) {
@@ -164,15 +191,21 @@ bool readPointLoop(const SCEV *Taken, ScalarEvolution &SE,
     return Widen(Reader.lower(Signed ? SE.getNoopOrSignExtend(S, I64)
                                      : SE.getNoopOrZeroExtend(S, I64)));
   };
-  if (!Max)
-    return Reader.split(In64(Taken, false), SE.getZero(I64)) && Reader.match(P);
+  if (!Max) {
+    if (!Reader.split(In64(Taken, false), SE.getZero(I64)) || !Reader.match(P))
+      return false;
+    Reader.checkCompared(If);
+    return true;
+  }
   const auto *Start = dyn_cast<SCEVAddRecExpr>(In64(From, Signed));
   if (!Start || !Reader.split(In64(Max, Signed), SE.getNegativeSCEV(Start)) ||
       !Reader.match(P) || Start->getLoop() != P.TileLoop)
     return false;
+  Reader.checkCompared(If);
   const SCEV *First = Start->getStart();
-  If.within(First, Signed ? -Small : 0, Small);
-  If.within(SE.getAddExpr(First, P.Whole), Signed ? -Small : 0, Small);
+  int64_t Least = Signed && !Reader.hasNoSign() ? -Small : 0;
+  If.within(First, Least, Small);
+  If.within(SE.getAddExpr(First, P.Whole), Least, Small);
   return true;
 }
 

@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 287
+// DONE: 506
 #include "forms.h"
 #define MIN(x, y) ((x) < (y) ? (x) : (y))
 #define I for (int i = 0; i < M; i++)
@@ -164,6 +164,86 @@ INT_FORM(overlap) { // a near miss: some rows twice, each tile for itself
 }
 INT_FORM(block_diagonal) { // a near miss
   II IN_I for (int j = ii; j < MIN(ii + 8, N); j++) L ADD; // expected-remark {{mk,kn->mn}}
+}
+
+// ---- of sizes known when compiling, which the tiles do not divide ----
+
+#define EACH(i, from, to) for (int i = from; i < (to); i++)
+#define KNOWN_TILES(type) \
+  for (type ii = 0; ii < 20; ii += 8) for (type kk = 0; kk < 18; kk += 4) for (type jj = 0; jj < 22; jj += 5)
+#define KNOWN_ADD C[i * 22 + j] += A[i * 18 + k] * B[k * 22 + j]
+INT_FORM(known_sizes) {
+  KNOWN_TILES(int) // expected-remark {{mk,kn->mn with m=20 k=18 n=22}}
+    EACH(i, ii, MIN(ii + 8, 20)) EACH(k, kk, MIN(kk + 4, 18)) EACH(j, jj, MIN(jj + 5, 22)) KNOWN_ADD;
+}
+INT_FORM(known_sizes_and_sums) {
+  int32_t (*c)[22] = (int32_t (*)[22])C;
+  const int8_t (*a)[18] = (const int8_t (*)[18])A, (*b)[22] = (const int8_t (*)[22])B;
+  KNOWN_TILES(int) // expected-remark {{mk,kn->mn with m=20 n=22 k=18}}
+    EACH(i, ii, MIN(ii + 8, 20)) EACH(j, jj, MIN(jj + 5, 22)) {
+      int s = c[i][j];
+      EACH(k, kk, MIN(kk + 4, 18)) s += a[i][k] * b[k][j];
+      c[i][j] = s;
+    }
+}
+INT_FORM(known_sizes_by_and) {
+  KNOWN_TILES(unsigned) // expected-remark {{mk,kn->mn with k=18 m=20 n=22}}
+    for (unsigned k = kk; k < 18 && k < kk + 4; k++)
+      for (unsigned i = ii; i < ii + 8 && i < 20; i++)
+        for (unsigned j = jj; j < jj + 5 && j < 22; j++) KNOWN_ADD;
+}
+INT_FORM(known_sizes_in_variables) {
+  KNOWN_TILES(size_t) { // expected-remark {{mk,kn->mn with m=20 n=22 k=18}}
+    size_t m = ii + 8, n = jj + 5 > 22 ? 22 : jj + 5, l = kk + 4;
+    if (m > 20)
+      m = 20;
+    if (l >= 18)
+      l = 18;
+    for (size_t i = ii; i < m; i++) for (size_t j = jj; j < n; j++) for (size_t k = kk; k < l; k++) KNOWN_ADD;
+  }
+}
+INT_FORM(known_sizes_from_a_tile) {
+  KNOWN_TILES(int) // expected-remark {{mk,kn->mn with m=20 k=18 n=22}}
+    EACH(y, 0, MIN(8, 20 - ii)) EACH(z, 0, MIN(4, 18 - kk)) EACH(x, 0, MIN(5, 22 - jj))
+      C[(ii + y) * 22 + jj + x] += A[(ii + y) * 18 + kk + z] * B[(kk + z) * 22 + jj + x];
+}
+INT_FORM(known_sizes_that_start_elsewhere) {
+  for (int ii = 3; ii < 20; ii += 8) // expected-remark {{mk,kn->mn with m=17 n=n_k k=n_l}}
+    EACH(i, ii, MIN(ii + 8, 20)) J L ADD;
+}
+INT_FORM(known_sizes_that_start_below_zero) {
+  for (int ii = -5; ii < 20; ii += 8) // expected-remark {{mk,kn->mn with m=25 n=n_k k=n_l}}
+    EACH(i, ii, MIN(ii + 8, 20)) J L C[(i + 5) * N + j] += A[(i + 5) * K + k] * B[k * N + j];
+}
+INT_FORM(known_sizes_of_two_long_tiles) { // a near miss: the last rows twice
+  for (int ii = 0; ii < 20; ii += 7) {
+    int end = ii > 5 ? 20 : ii + 7;
+    EACH(i, ii, end) J L ADD; // expected-remark {{mk,kn->mn with m=n_i n=n_j k=n_k}}
+  }
+}
+INT_FORM(known_sizes_of_large_numbers) { // a near miss: the first tile has all rows
+  for (long ii = -13; ii < 20; ii += 8)
+    for (long i = ii; i < (long)MIN((unsigned long)ii + 8, 20ul); i++) // expected-remark {{mk,kn->mn with m=n_i n=n_j k=n_k}}
+      J L C[(i + 13) * N + j] += A[(i + 13) * K + k] * B[k * N + j];
+}
+INT_FORM(known_sizes_with_gaps) { // a near miss: each tile for itself
+  for (int ii = 0; ii < 20; ii += 8) EACH(i, ii, MIN(ii + 6, 20)) J L ADD; // expected-remark {{mk,kn->mn with m=n_i n=n_j k=n_k}}
+}
+INT_FORM(known_sizes_that_overlap) { // a near miss
+  for (int ii = 0; ii < 20; ii += 8) EACH(i, ii, MIN(ii + 10, 20)) J L ADD; // expected-remark {{mk,kn->mn with m=n_i n=n_j k=n_k}}
+}
+INT_FORM(known_sizes_that_end_in_a_tile) { // and what is compared is no start
+  for (int ii = 0; ii < 20; ii += 8) EACH(i, ii, MIN(ii, 9) + 8) J L ADD; // expected-remark {{mk,kn->mn with m=17}}
+}
+// The same by hand: where there is no whole tile, the start of the last one is a
+// large number.
+INT_FORM(start_of_the_last_tile_may_wrap) {
+  if (M < 1)
+    return;
+  size_t m = (size_t)M;
+  for (size_t ii = 0; ii < m; ii += 8) // expected-remark {{mk,kn->mn with m=n_j n=n_k k=n_l}}
+    for (size_t i = ii; i < MIN(ii, m - 8) + 8; i++)
+      J L C[i * (size_t)N + (size_t)j] += A[i * (size_t)K + (size_t)k] * B[k * N + j];
 }
 
 // ---- tiles that fill their loop ----
