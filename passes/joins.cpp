@@ -43,7 +43,8 @@ bool Joins::addPointLoop(Loop *L, arena *A, verdict &V) {
   PointLoop P;
   if (isa<SCEVCouldNotCompute>(Taken) || usable(Taken) ||
       SE.getTypeSizeInBits(Taken->getType()) > 64 ||
-      !readPointLoop(Taken, SE, [&](const SCEV *S) { return widen(S); }, If, P))
+      !readPointLoop(
+          *L, Taken, SE, [&](const SCEV *S) { return widen(S); }, If, P))
     return false;
   BoundedExtents.insert(BoundedExtents.end(), Bounded.begin() + Before,
                         Bounded.end());

@@ -104,6 +104,52 @@ public:
     return nullptr;
   }
 
+  // Where a loop ends that is taken back Taken times and starts at From: at the
+  // largest of two numbers without From, if that is one of them, or else there
+  // if that is not below From when the loop starts.  Null: it is not known to
+  // be.
+  static const SCEV *endOf(const SCEV *Taken, const SCEV *From, bool Signed,
+                           const Loop &L, ScalarEvolution &SE) {
+    const SCEV *Start, *Max = findFrom(Taken, SE, Start);
+    if (!Max) {
+      const SCEV *End = SE.getAddExpr(Taken, From);
+      return SE.isLoopEntryGuardedByCond(
+                 &L, Signed ? ICmpInst::ICMP_SGE : ICmpInst::ICMP_UGE, End,
+                 From)
+                 ? End
+                 : nullptr;
+    }
+    if (Start != From || isa<SCEVSMaxExpr>(Max) != Signed)
+      return nullptr;
+    Choice Others;
+    copy_if(cast<SCEVNAryExpr>(Max)->operands(), std::back_inserter(Others),
+            [&](const SCEV *S) { return S != From; });
+    return Signed ? SE.getSMaxExpr(Others) : SE.getUMaxExpr(Others);
+  }
+
+  // min(max(p, m) - p, max(p, n) - p) = max(p, min(m, n)) - p, of loops with
+  // two conditions.  Else what it was.
+  static const SCEV *joinMaxima(const SCEV *Taken, const Loop &L,
+                                ScalarEvolution &SE) {
+    const auto *Min = dyn_cast<SCEVUMinExpr>(Taken);
+    const SCEV *Max = nullptr, *From = nullptr;
+    Choice Ends;
+    for (const SCEV *Part : Min ? Min->operands() : ArrayRef<const SCEV *>())
+      if (!Max)
+        Max = findFrom(Part, SE, From);
+    if (!Max)
+      return Taken;
+    bool Signed = isa<SCEVSMaxExpr>(Max);
+    for (const SCEV *Part : Min->operands())
+      if (const SCEV *End = endOf(Part, From, Signed, L, SE))
+        Ends.push_back(End);
+      else
+        return Taken;
+    Choice Both = {From, Signed ? SE.getSMinExpr(Ends) : SE.getUMinExpr(Ends)};
+    return SE.getMinusSCEV(Signed ? SE.getSMaxExpr(Both) : SE.getUMaxExpr(Both),
+                           From);
+  }
+
   // In 64 bits, with extensions drawn into maxima, minima and sums.
   const SCEV *lower(const SCEV *S) {
     if (const auto *Cast = dyn_cast<SCEVIntegralCastExpr>(S))
@@ -177,12 +223,13 @@ public:
 
 } // namespace
 
-bool readPointLoop(const SCEV *Taken, ScalarEvolution &SE,
+bool readPointLoop(const Loop &L, const SCEV *Taken, ScalarEvolution &SE,
                    function_ref<const SCEV *(const SCEV *)> Widen,
                    Conditions &If, PointLoop &P) {
   enum { SizeMax = 500 }; // shared parts are rewritten for each that has them
   if (Taken->getExpressionSize() > SizeMax)
     return false;
+  Taken = PointLoopReader::joinMaxima(Taken, L, SE);
   const SCEV *From, *Max = PointLoopReader::findFrom(Taken, SE, From);
   PointLoopReader Reader(SE, !Max);
   bool Signed = Max && isa<SCEVSMaxExpr>(Max);

@@ -15,10 +15,10 @@ struct PointLoop {
   bool RemainderMayWrap; // Whole - Step * p below zero would count as large
 };
 
-// Taken: how often a loop is taken back, as ScalarEvolution has it.  Widen
+// Taken: how often L is taken back, as ScalarEvolution has it.  Widen
 // turns extensions of recurrences into recurrences of 64 bits.
 bool readPointLoop(
-    const llvm::SCEV *Taken, llvm::ScalarEvolution &SE,
+    const llvm::Loop &L, const llvm::SCEV *Taken, llvm::ScalarEvolution &SE,
     llvm::function_ref<const llvm::SCEV *(const llvm::SCEV *)> Widen,
     Conditions &If, PointLoop &P);
 

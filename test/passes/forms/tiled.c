@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 506
+// DONE: 539
 #include "forms.h"
 #define MIN(x, y) ((x) < (y) ? (x) : (y))
 #define I for (int i = 0; i < M; i++)
@@ -135,6 +135,46 @@ INT_FORM(size_of_tiles_at_run_time) {
     return;
   for (int kk = 0; kk < K; kk += size) // expected-remark {{mk,kn->mn}}
     I for (int k = kk; k < MIN(kk + size, K); k++) J ADD;
+}
+INT_FORM(wide_indices_by_and) {
+  if (M < 1 || N < 1 || K < 1)
+    return;
+  size_t m = (size_t)M, n = (size_t)N, l = (size_t)K;
+  for (size_t ii = 0; ii < m; ii += 8) // expected-remark {{mk,kn->mn}}
+    for (size_t jj = 0; jj < n; jj += 5)
+      for (size_t k = 0; k < l; k++)
+        for (size_t i = ii; i < m && i < ii + 8; i++)
+          for (size_t j = jj; j < jj + 5 && j < n; j++)
+            C[i * n + j] += A[i * l + k] * B[k * n + j];
+}
+INT_FORM(size_of_tiles_by_and) {
+  int size = N;
+  if (N < 1 && K > 0) // for ever
+    return;
+  for (int kk = 0; kk < K; kk += size) // expected-remark {{mk,kn->mn}}
+    I for (int k = kk; k < kk + size && k < K; k++) J ADD;
+}
+INT_FORM(size_of_tiles_by_and_of_known_sizes) {
+  if (N < 1)
+    return;
+  for (int kk = 0; kk < 20; kk += N) // expected-remark {{mk,kn->mn with m=n_j k=20 n=n_l}}
+    I for (int k = kk; k < kk + N && k < 20; k++) J C[i * N + j] += A[i * 20 + k] * B[k * N + j];
+}
+INT_FORM(gaps_by_and) { // a near miss
+  if (N < 1 && K > 0)
+    return;
+  for (int kk = 0; kk < K; kk += N)
+    I for (int k = kk; k < kk + N - 1 && k < K; k++) J ADD; // expected-remark {{mk,kn->mn with m=n_i k=n_j n=n_k}}
+}
+INT_FORM(bound_of_another_loop_by_and) { // which may be further out
+  if (M < 1 || N < 1 || K < 1)
+    return;
+  size_t m = (size_t)M, n = (size_t)N, l = (size_t)K;
+  for (size_t ii = 0; ii < m; ii += 8) // expected-remark {{mk,kn->mn with m=n_j n=n_j k=n_l}}
+    for (size_t i = ii; i < n && i < ii + 8; i++)
+      for (size_t j = 0; j < n; j++)
+        for (size_t k = 0; k < l; k++)
+          C[i * n + j] += A[i * l + k] * B[k * n + j];
 }
 // Without tiles, a size may be anything.
 INT_FORM(size_of_tiles_may_be_negative) {
