@@ -392,6 +392,7 @@ void seal(Instruction &I, Instruction &At) {
 class GuardedHoister {
   Loop &Outer;
   ScalarEvolution &SE;
+  DominatorTree &DT;
   AAResults &AA;
   Hoister Places;
   SmallVector<Instruction *, 32>
@@ -401,7 +402,7 @@ class GuardedHoister {
 public:
   GuardedHoister(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE,
                  DominatorTree &DT, AAResults &AA)
-      : Outer(Outer), SE(SE), AA(AA), Places(Outer, LI, SE, DT) {}
+      : Outer(Outer), SE(SE), DT(DT), AA(AA), Places(Outer, LI, SE, DT) {}
 
   // Each may make the next one's operand or its loop's number of iterations
   // known, so they are gone through again until none moves.  Every time but
@@ -459,11 +460,16 @@ private:
     });
   }
 
+  // Where nobody knows whether it is read, as in tiles, it is if it may be.
   bool hoist(Instruction &I) {
     SmallVector<const SCEV *, 4> Counts;
-    if (!Places.runsIf(I, Counts))
+    const auto *L = dyn_cast<LoadInst>(&I);
+    bool Runs = Places.runsIf(I, Counts);
+    if (!Runs && !(L && mayReadEarly(*L, Places.front(), DT)))
       return false;
-    if (Places.mayFailBefore(I))
+    if (!Runs)
+      Counts.clear();
+    if (!Runs || Places.mayFailBefore(I))
       I.dropUnknownNonDebugMetadata(); // what holds only if it is reached
     Value *Result = Places.move(I, Places.noneIsZero(Counts));
     if (Result == &I && I.getOpcode() == Instruction::UDiv)

@@ -165,6 +165,23 @@ static void known_elsewhere(PARAMETERS) {
   }
 }
 
+#define TILE(i, ii, size, end) for (int i = ii; i < (ii + size < end ? ii + size : end); i++)
+#define IN_TILES                                                               \
+  for (int ii = 0; ii < M; ii += 8)                                            \
+    for (int jj = 0; jj < N; jj += 4)                                          \
+      for (int kk = 0; kk < K; kk += 5)                                        \
+        TILE(i, ii, 8, M) TILE(k, kk, 5, K) TILE(j, jj, 4, N)                  \
+          C[i * N + j] += A[i * K + k] * B[k * N + j];
+static void tiled(PARAMETERS) {
+  _Pragma("omp parallel for") IN_TILES
+}
+static void tiled_collapsed(PARAMETERS) {
+  _Pragma("omp parallel for collapse(2)") IN_TILES
+}
+static void tiled_dynamic(PARAMETERS) {
+  _Pragma("omp parallel for collapse(2) schedule(dynamic, 3)") IN_TILES
+}
+
 static const struct {
   const char *name;
   void (*run)(PARAMETERS);
@@ -181,7 +198,8 @@ static const struct {
     NAMED(constant),  NAMED(batched),
     NAMED(shared_counters), NAMED(shared_counters_of_sums),
     NAMED(set_by_one), NAMED(counted_rows),
-    NAMED(known_elsewhere)};
+    NAMED(known_elsewhere), NAMED(tiled),
+    NAMED(tiled_collapsed), NAMED(tiled_dynamic)};
 
 int main(void) {
   static const int size[][3] = {{1, 1, 1},   {3, 4, 5},   {8, 8, 8},

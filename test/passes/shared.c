@@ -28,6 +28,19 @@ void sums(PARAMETERS) {
       c[i * n + j] = s;
     }
 }
+// Whether a tile reads sizes and addresses is not known in front of all tiles.
+#define TILE(i, from, size, end) \
+  for (int i = from; i < (from + size < end ? from + size : end); i++)
+void tiles(PARAMETERS) {
+#pragma omp parallel for collapse(2) // expected-remark {{mk,kn->mn with m=n_l k=n_m n=n_n}}
+  for (int ii = 0; ii < m; ii += 8)
+    for (int jj = 0; jj < n; jj += 8)
+      for (int kk = 0; kk < extent; kk += 8)
+        TILE(i, ii, 8, m)
+          TILE(k, kk, 8, extent)
+            TILE(j, jj, 8, n)
+              c[i * n + j] += a[i * extent + k] * b[k * n + j];
+}
 // Two regions have the addresses.
 int twice(PARAMETERS) {
   int i, j, k;

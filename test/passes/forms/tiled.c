@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 539
+// DONE: 545
 #include "forms.h"
 #define MIN(x, y) ((x) < (y) ? (x) : (y))
 #define I for (int i = 0; i < M; i++)
@@ -72,6 +72,17 @@ INT_FORM(clamped_in_the_tile) {
     KK IN_K IN_I IN_J ADD;
     IN_I IN_J C[i * N + j] = C[i * N + j] < 0 ? 0 : C[i * N + j];
   }
+}
+// Whether a tile reads a pointer is not known in front of all tiles.
+static const int8_t *FirstFactor, *SecondFactor;
+static __attribute__((noinline)) void keep(const int8_t *A, const int8_t *B) {
+  FirstFactor = A;
+  SecondFactor = B;
+}
+INT_FORM(pointers_in_memory) {
+  keep(A, B);
+  II JJ KK IN_I IN_J IN_K // expected-remark {{mk,kn->mn with m=n_l n=n_m k=n_n}}
+    C[i * N + j] += FirstFactor[i * K + k] * SecondFactor[k * N + j];
 }
 INT_FORM(zeroed_for_each_tile_of_the_sum) { // a near miss
   KK {
