@@ -79,8 +79,13 @@ bool Joins::goesOn(int TileLoop, int L, const Address &X) const {
          SE.getMulExpr(Extents[L], X.Stride[L]) == X.Stride[TileLoop];
 }
 
+// Rows of an array in the frame are what it has, be they one behind the other.
 bool Joins::findTiles(int TileLoop, ArrayRef<Address> All,
                       SmallVectorImpl<int> &PointLoops) const {
+  if (all_of(All, [&](const Address &X) {
+        return !X.Stride[TileLoop] || Code.isLocal(X.Start);
+      }))
+    return false;
   for (const Address &X : All) {
     if (!X.Stride[TileLoop])
       continue;

@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 545
+// DONE: 547
 #include "forms.h"
 #define MIN(x, y) ((x) < (y) ? (x) : (y))
 #define I for (int i = 0; i < M; i++)
@@ -365,6 +365,18 @@ INT_FORM(sums_of_a_tile) {
   II // expected-remark {{mk,kn->mn with m=n_i.all n=n_j.all k=n_k}}
     for (int jj = 0; jj < N; jj += 4) {
       int s[8][4] = {{0}};
+      L for (int i = 0; i < 8; i++) for (int j = 0; j < 4; j++)
+        s[i][j] += A[(ii + i) * K + k] * B[k * N + jj + j];
+      for (int i = 0; i < 8; i++)
+        for (int j = 0; j < 4; j++)
+          C[(ii + i) * N + jj + j] = s[i][j];
+    }
+}
+INT_FORM(sums_of_a_tile_set_one_by_one) {
+  II // expected-remark {{mk,kn->mn with m=n_i.all n=n_j.all k=n_m}}
+    for (int jj = 0; jj < N; jj += 4) {
+      int s[8][4];
+      for (int i = 0; i < 8; i++) for (int j = 0; j < 4; j++) s[i][j] = 0;
       L for (int i = 0; i < 8; i++) for (int j = 0; j < 4; j++)
         s[i][j] += A[(ii + i) * K + k] * B[k * N + jj + j];
       for (int i = 0; i < 8; i++)
