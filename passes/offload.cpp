@@ -29,6 +29,14 @@ namespace nputeir {
 enum { SumsPerNest = 4, SplitsPerNest = 4, CopiesPerFunction = 8 };
 enum { BlockLeast = 256 }; // products, as clang's code is as fast below
 
+static bool isLeft(const Finding &N) { return N.V.rule != RULE_TAKEN; }
+
+// Beside what is taken of a nest: another product, not what ends its sums.
+static bool isProductLeft(const Finding &N) {
+  return isLeft(N) && N.V.rule != RULE_NO_PRODUCT &&
+         (N.Depth >= 3 || N.Around.diag.kind != DIAG_NONE);
+}
+
 void OffloadPass::tell(Function &F, ArrayRef<Finding> Found) {
   for (const Finding &N : Found) {
     if (D->Print) {
@@ -45,6 +53,8 @@ bool OffloadPass::replaceNests(Copy &C, const options &O, TakenBy By,
                                StringRef Name, std::vector<Finding> &Found,
                                arena *A, bool &LeavesCpu) {
   // What has read its first sums may have others.
+  std::vector<Finding> Here;
+  DenseSet<int> Kept;
   bool Changed = false, Again = true;
   for (unsigned Round = 0; Again && Round < SumsPerNest; Round++) {
     Search S(C, O, By, Own->FAM, A);
@@ -55,13 +65,19 @@ bool OffloadPass::replaceNests(Copy &C, const options &O, TakenBy By,
     Changed |= Any;
     LeavesCpu |= S.leavesCpu();
     Again = Any && S.leavesCode();
+    // The last round says why nests are kept, and what is left of others.
+    for (const Finding &N : Here)
+      if (isLeft(N))
+        Kept.insert(N.Loop);
+    erase_if(Here, isLeft);
     for (Finding &N : S.Found)
-      if (Round == 0 || N.V.rule == RULE_TAKEN)
-        Found.push_back(std::move(N));
+      if (Round == 0 || !isLeft(N) || Kept.count(N.Loop) || isProductLeft(N))
+        Here.push_back(std::move(N));
     Own->FAM.clear(C.function(), "");
     if (Again)
       simplifyLoops(C.function(), Own->FAM);
   }
+  std::move(Here.begin(), Here.end(), std::back_inserter(Found));
   // The function may be dropped, and another one get its address.
   Own->FAM.clear(C.function(), "");
   return Changed;
@@ -108,7 +124,10 @@ bool OffloadPass::splitAndReplace(Copy &C, const options &O, TakenBy By,
         return N.V.rule != RULE_TAKEN && S.Loops.count(N.Loop);
       });
     for (Finding &N : New)
-      if (N.V.rule == RULE_TAKEN && !N.IsUntold)
+      if (!isLeft(N) ? !N.IsUntold
+                     : isProductLeft(N) && any_of(Split, [&](const auto &S) {
+                         return S.Loops.count(N.Loop) > 0;
+                       }))
         Found.push_back(std::move(N));
     if (D->Print)
       return Changed; // of what would be left, nothing is known
@@ -170,7 +189,19 @@ bool OffloadPass::takeProducts(Copy &C, const options &O, TakenBy By,
   bool Changed = Cut ? !D->Print
                      : replaceNests(C, O, D->Print ? TakenBy::Any : By, Name,
                                     Found, A, LeavesCpu);
-  return splitAndReplace(C, O, By, Name, Found, A, LeavesCpu) || Changed;
+  if (!splitAndReplace(C, O, By, Name, Found, A, LeavesCpu))
+    return Changed;
+  // Beside a product may have stood what is cut.
+  if (By != TakenBy::Any && any_of(Found, isLeft)) {
+    simplifyLoops(C.function(), Own->FAM);
+    std::vector<Finding> Left;
+    if (cutAndReplace(C, O, By, Name, Left, A, LeavesCpu)) {
+      LeavesCpu = true;
+      erase_if(Found, isLeft);
+      std::move(Left.begin(), Left.end(), std::back_inserter(Found));
+    }
+  }
+  return true;
 }
 
 // Same: what C was copied from, and what that was.
@@ -244,7 +275,6 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &FAM) {
   }
   std::vector<Finding> Found;
   bool Changed = false;
-  auto IsLeft = [](const Finding &N) { return N.V.rule != RULE_TAKEN; };
   unsigned Least = wantsCpuCode(O, F) || options_on_cpu(&O) ? 2 : 3;
   if (hasSums(F, Least, FAM, Found) || any_of(instructions(F), saysProduct)) {
     if (!Own)
@@ -268,17 +298,17 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &FAM) {
       std::vector<Finding> Left;
       if (takeProducts(C, Asked, By, F.getName(), Left, Scope.A, LeavesCpu)) {
         Changed = true;
-        erase_if(Found, IsLeft);
+        erase_if(Found, isLeft);
         Found.insert(Found.end(), Left.begin(), Left.end());
       }
     };
     if (!D->Print && (OnCpu || wantsCpuCode(Asked, F))) {
-      if (Calls && any_of(Found, IsLeft) && (Changed || LeavesCpu))
+      if (Calls && any_of(Found, isLeft) && (Changed || LeavesCpu))
         TakeLeft(TakenBy::Matrix);
       auto Has = [&](rule R) {
         return any_of(Found, [R](const Finding &N) { return N.V.rule == R; });
       };
-      if ((any_of(Found, IsLeft) && (Changed || LeavesCpu)) ||
+      if ((any_of(Found, isLeft) && (Changed || LeavesCpu)) ||
           Has(RULE_DIRECTIONS) || // a copy of a vector, if not of a matrix
           ((Has(RULE_EXTRA_STORE) || Has(RULE_LIVE_OUT) ||
             Has(RULE_OVERLAPS_SELF)) &&

@@ -59,7 +59,7 @@ INT_FORM(three_products) { // each of which may come out of the rest
   look(C);
 }
 INT_FORM(rest_reads_itself) { // where sums are half made
-  I L J { // expected-remark {{replaced by a call: mk,kn->mn}}
+  I L J { // expected-remark {{replaced by a call: mk,kn->mn}} expected-remark {{kept}}
     C[i * N + j] += AB;
     other[i * N + j] += A[i * 64 + k] * B[k * 64 + j];
     third[i * 64 + j] ^= other[i * N + j];
@@ -73,7 +73,7 @@ INT_FORM(rest_reads_itself) { // where sums are half made
 // to, stays beside the bias's; that of the filters is taken.
 INT_FORM(gradients_of_a_convolution) {
   if (M > 0 && N > 0 && K > 0 && N * K <= 32)
-    I // expected-remark {{replaced by a call: mk,nkp->mnp}}
+    I // expected-remark {{replaced by a call: mk,nkp->mnp}} expected-remark {{kept}}
       for (int y = 0; y < 32; y++) {
         int32_t d = A[i * 32 + y];
         J L {

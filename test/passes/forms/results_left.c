@@ -268,7 +268,7 @@ INT_FORM(sums_of_less) {
 INT_FORM(a_sum_goes_on) {
   I { // expected-remark 1-2 {{nest}}
     int j = 0, s = 0;
-    for (; j + 1 < N; j += 2) {
+    for (; j + 1 < N; j += 2) { // expected-remark {{kept}}
       int t = 0;
       L {
         s += AB(i, j);
@@ -277,7 +277,7 @@ INT_FORM(a_sum_goes_on) {
       C[i * N + j] = s;
       C[i * N + j + 1] = t;
     }
-    REST {
+    REST { // expected-remark {{kept}}
       L s += AB(i, j);
       C[i * N + j] = s;
     }

@@ -4,7 +4,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 145
+// DONE: 170
 #include "forms.h"
 
 #define ROWS for (int i = 0; i < M; i++)
@@ -68,6 +68,52 @@ INT_FORM(kernel_outside) { // it is there already
     COLUMNS IN OUT
       C[((i + y) * (N + 2) + j + x) * 3 + o] +=
         A[(i * N + j) * 4 + c] * B[((c * 3 + y) * 3 + x) * 3 + o];
+}
+static int32_t gradient[4 * 9 * 3], bias[4];
+static void lookAtGradients(int32_t *C) {
+  for (int i = 0; i < 4 * 9 * 3; i++)
+    C[i] = C[i] * 31 + gradient[i];
+  for (int i = 0; i < 4; i++)
+    C[i] += bias[i];
+  memset(gradient, 0, sizeof gradient);
+  memset(bias, 0, sizeof bias);
+}
+INT_FORM(both_gradients) { // that of the kernel comes first
+  ROWS COLUMNS IN { // expected-remark 2 {{replaced by a call: }}
+    int e = A[(i * N + j) * 4 + c];
+    KERNEL OUT {
+      gradient[((c * 3 + y) * 3 + x) * 3 + o] +=
+          e * B[((i + y) * (N + 2) + j + x) * 3 + o];
+      C[((i + y) * (N + 2) + j + x) * 3 + o] +=
+          e * B[((c * 3 + y) * 3 + x) * 3 + o];
+    }
+  }
+  lookAtGradients(C);
+}
+INT_FORM(three_gradients) {
+  ROWS COLUMNS IN { // expected-remark {{replaced by a call: }} expected-remark {{kept}}
+    int e = A[(i * N + j) * 4 + c];
+    bias[c] += e;
+    KERNEL OUT {
+      gradient[((c * 3 + y) * 3 + x) * 3 + o] +=
+          e * B[((i + y) * (N + 2) + j + x) * 3 + o];
+      C[((i + y) * (N + 2) + j + x) * 3 + o] +=
+          e * B[((c * 3 + y) * 3 + x) * 3 + o];
+    }
+  }
+  lookAtGradients(C);
+}
+INT_FORM(reads_what_it_scatters) { // a sum that is half made
+  ROWS COLUMNS IN { // expected-remark {{kept}}
+    int e = A[(i * N + j) * 4 + c];
+    KERNEL OUT {
+      gradient[((c * 3 + y) * 3 + x) * 3 + o] +=
+          e * C[((i + y) * (N + 2) + j + x) * 3 + o];
+      C[((i + y) * (N + 2) + j + x) * 3 + o] +=
+          e * B[((c * 3 + y) * 3 + x) * 3 + o];
+    }
+  }
+  lookAtGradients(C);
 }
 INT_FORM(images) {
   for (int b = 0; b < 2; b++) // expected-remark {{mxky,kn->mxyn with m=2 x=8 }}
