@@ -31,6 +31,8 @@ enum { BlockLeast = 256 }; // products, as clang's code is as fast below
 
 static bool isLeft(const Finding &N) { return N.V.rule != RULE_TAKEN; }
 
+static bool mayBeTaken(const Finding &N) { return isLeft(N) && !N.IsBeside; }
+
 // Beside what is taken of a nest: another product, not what ends its sums.
 static bool isProductLeft(const Finding &N) {
   return isLeft(N) && N.V.rule != RULE_NO_PRODUCT &&
@@ -92,7 +94,8 @@ bool OffloadPass::splitAndReplace(Copy &C, const options &O, TakenBy By,
   DenseSet<int> InVain;
   for (unsigned Try = 0; Try < SplitsPerNest; Try++) {
     if (!C.canReplace() || none_of(Found, [](const Finding &N) {
-          return mayBeSplit(N.V.rule) || mayBeSplit(N.OnCpu.rule);
+          return !N.IsBeside &&
+                 (mayBeSplit(N.V.rule) || mayBeSplit(N.OnCpu.rule));
         }))
       return Changed;
     Copy Parts(C.function());
@@ -123,12 +126,13 @@ bool OffloadPass::splitAndReplace(Copy &C, const options &O, TakenBy By,
       erase_if(Found, [&](const Finding &N) {
         return N.V.rule != RULE_TAKEN && S.Loops.count(N.Loop);
       });
-    for (Finding &N : New)
-      if (!isLeft(N) ? !N.IsUntold
-                     : isProductLeft(N) && any_of(Split, [&](const auto &S) {
-                         return S.Loops.count(N.Loop) > 0;
-                       }))
+    for (Finding &N : New) {
+      N.IsBeside = isProductLeft(N) && any_of(Split, [&](const SplitNest &S) {
+                     return S.Loops.count(N.Loop) > 0;
+                   });
+      if (N.IsBeside || (!isLeft(N) && !N.IsUntold))
         Found.push_back(std::move(N));
+    }
     if (D->Print)
       return Changed; // of what would be left, nothing is known
     Parts.replace();
@@ -192,7 +196,8 @@ bool OffloadPass::takeProducts(Copy &C, const options &O, TakenBy By,
   if (!splitAndReplace(C, O, By, Name, Found, A, LeavesCpu))
     return Changed;
   // Beside a product may have stood what is cut.
-  if (By != TakenBy::Any && any_of(Found, isLeft)) {
+  if (By != TakenBy::Any &&
+      any_of(Found, [](const Finding &N) { return N.IsBeside; })) {
     simplifyLoops(C.function(), Own->FAM);
     std::vector<Finding> Left;
     if (cutAndReplace(C, O, By, Name, Left, A, LeavesCpu)) {
@@ -303,12 +308,12 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &FAM) {
       }
     };
     if (!D->Print && (OnCpu || wantsCpuCode(Asked, F))) {
-      if (Calls && any_of(Found, isLeft) && (Changed || LeavesCpu))
+      if (Calls && any_of(Found, mayBeTaken) && (Changed || LeavesCpu))
         TakeLeft(TakenBy::Matrix);
       auto Has = [&](rule R) {
         return any_of(Found, [R](const Finding &N) { return N.V.rule == R; });
       };
-      if ((any_of(Found, isLeft) && (Changed || LeavesCpu)) ||
+      if ((any_of(Found, mayBeTaken) && (Changed || LeavesCpu)) ||
           Has(RULE_DIRECTIONS) || // a copy of a vector, if not of a matrix
           ((Has(RULE_EXTRA_STORE) || Has(RULE_LIVE_OUT) ||
             Has(RULE_OVERLAPS_SELF)) &&

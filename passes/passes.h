@@ -262,6 +262,7 @@ struct Finding {
   std::string Options; // that the runtime is told
   int Loop = -1;       // its number
   bool IsUntold = false;
+  bool IsBeside = false; // left of a nest that was split: is looked at already
   unsigned Depth = 0;
   int64_t MinMacs = -1; // what was asked for; -1: nothing
 };

@@ -4,7 +4,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 157
+// DONE: 195
 #include "beside.h"
 #include "forms.h"
 
@@ -155,6 +155,40 @@ INT_FORM(old_rows) { // which are written behind
   }
   memset(hidden, 0, sizeof hidden);
   look(C);
+}
+
+static int8_t plane[2][32][64];
+INT_FORM(of_known_sizes) {
+  for (int i = 0; i < 16; i++) { // expected-remark 2 {{replaced by a call}}
+    for (int j = 0; j < 24; j++) {
+      int32_t s = 0;
+      for (int k = 0; k < 32; k++)
+        s += A[i * 64 + k] * B[j * 64 + k];
+      plane[1][i][j] = (int8_t)(s < 0 ? 0 : s);
+    }
+    for (int j = 0; j < 20; j++) {
+      int32_t s = 0;
+      for (int k = 0; k < 24; k++)
+        s += plane[1][i][k] * weights[j * 64 + k];
+      other[i * 64 + j] = s;
+    }
+  }
+  look(C);
+}
+BF16_FORM(bias_and_relu) {
+  static __bf16 layer[33 * 64];
+  I { // expected-remark 2 {{replaced by a call}}
+    J {
+      float s = (float)B[j];
+      L s += (float)A[i * 64 + k] * (float)B[k * 64 + j];
+      layer[i * 64 + j] = (__bf16)(s > 0 ? s : 0);
+    }
+    O {
+      float s = (float)A[j];
+      H s += (float)layer[i * 64 + k] * (float)B[j * 64 + k];
+      C[i * 64 + j] = s;
+    }
+  }
 }
 
 // Near misses.
