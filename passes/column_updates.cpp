@@ -46,8 +46,6 @@ class ColumnUpdate : CountedNest {
   SmallPtrSet<const Value *, 16> Repeated;
   SmallSetVector<Value *, 2> Carried;     // what the iteration of L computes
   SmallPtrSet<const Value *, 2> Divisors; // among them, and nothing else
-  SmallPtrSet<const Value *, 2> Divided,
-      Used; // of these, by which, and as what
 
 public:
   ColumnUpdate(Loop &L, LoopFacts &Facts) : CountedNest(L, Facts) {}
@@ -55,7 +53,7 @@ public:
   bool isOne() {
     return canBeCopied(L) && L.getNumBlocks() <= ColumnBlocksMax &&
            L.getSubLoops().size() >= 2 && countsOnly(L) && !isUsedAfter(L) &&
-           times(L) && findAccesses(L, Accesses) &&
+           timesOf(L) && findAccesses(L, Accesses) &&
            Accesses.size() <= AccessesMax && findUpdate() && comesLast() &&
            hasSums() && mayComeLater();
   }
@@ -63,7 +61,7 @@ public:
 private:
   // How often the body of X runs, which is known in front of L; null: it is
   // not.
-  const SCEV *times(const Loop &X) {
+  const SCEV *timesOf(const Loop &X) {
     const SCEV *N = SE.getBackedgeTakenCount(&X);
     if (isa<SCEVCouldNotCompute>(N) || !exitsBeforeBody(X) ||
         SE.getTypeSizeInBits(N->getType()) > 64)
@@ -78,7 +76,7 @@ private:
   // A loop without conditions that stores one element in each iteration.
   bool isPlain(Loop &X) {
     return X.isInnermost() && X.getParentLoop() == &L && countsOnly(X) &&
-           !isUsedAfter(X) && times(X) && X.getLoopPreheader() &&
+           !isUsedAfter(X) && timesOf(X) && X.getLoopPreheader() &&
            DT.dominates(X.getHeader(), L.getLoopLatch()) &&
            all_of(X.blocks(), [&](const BasicBlock *B) {
              return B == X.getHeader() || B->getSingleSuccessor();
@@ -212,16 +210,10 @@ private:
   DenseMap<const Instruction *, Value *> Start; // the places of InRows
   DenseMap<const SCEV *, Value *> Step;
 
-  Value *times(IRBuilder<> &B, Value *X, Value *Y, Value *&Fits) {
-    Value *Both = B.CreateBinaryIntrinsic(Intrinsic::umul_with_overflow, X, Y);
-    Fits = B.CreateAnd(Fits, B.CreateNot(B.CreateExtractValue(Both, 1)));
-    return B.CreateExtractValue(Both, 0);
-  }
-
   // Asked first, as nothing else need be where there is not.
   Value *isWorthwhile(Checks &C) {
-    N.Rows = C.frozen(times(*Rows), I64);
-    N.Columns = C.frozen(times(L), I64);
+    N.Rows = C.frozen(timesOf(*Rows), I64);
+    N.Columns = C.frozen(timesOf(L), I64);
     Value *Fits = C.B.getTrue();
     Value *All = times(C.B, N.Rows, N.Columns, Fits);
     return C.B.CreateAnd(Fits, C.B.CreateICmpUGE(All, C.B.getInt64(MacsLeast)));

@@ -86,6 +86,12 @@ bool CountedNest::stepsOf(const Instruction &I, const SCEV *&Place,
   return SE.isLoopInvariant(Place, &L);
 }
 
+Value *CountedNest::times(IRBuilder<> &B, Value *X, Value *Y, Value *&Fits) {
+  Value *Both = B.CreateBinaryIntrinsic(Intrinsic::umul_with_overflow, X, Y);
+  Fits = B.CreateAnd(Fits, B.CreateNot(B.CreateExtractValue(Both, 1)));
+  return B.CreateExtractValue(Both, 0);
+}
+
 void CountedNest::findSteps(Loop &X, Instruction *At) {
   Expander Code(SE, *At->getModule());
   for (PHINode &P : X.getHeader()->phis()) {

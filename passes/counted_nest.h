@@ -48,6 +48,10 @@ protected:
   const llvm::SCEVAddRecExpr *counter(const llvm::PHINode &P,
                                       const llvm::Loop &X);
 
+  // The product of two numbers without a sign, or Fits becomes false.
+  static llvm::Value *times(llvm::IRBuilder<> &B, llvm::Value *X,
+                            llvm::Value *Y, llvm::Value *&Fits);
+
   llvm::DebugLoc DL;
   llvm::DenseMap<const llvm::PHINode *, llvm::Value *> Steps; // of all counters
 

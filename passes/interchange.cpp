@@ -309,13 +309,6 @@ private:
 
   // ---- in front ----
 
-  // The product, or *Fits becomes false.
-  static Value *times(IRBuilder<> &B, Value *X, Value *Y, Value *&Fits) {
-    Value *Both = B.CreateBinaryIntrinsic(Intrinsic::umul_with_overflow, X, Y);
-    Fits = B.CreateAnd(Fits, B.CreateNot(B.CreateExtractValue(Both, 1)));
-    return B.CreateExtractValue(Both, 0);
-  }
-
   // Iterations of different loops add to one element.
   Value *isScattered(Checks &C, const Pair &P) {
     IRBuilder<> &B = C.B;
