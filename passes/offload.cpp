@@ -99,6 +99,7 @@ bool OffloadPass::splitAndReplace(Copy &C, const options &O, TakenBy By,
         }))
       return Changed;
     Copy Parts(C.function());
+    Own->begin(Parts.function());
     bool HasCpu = options_on_cpu(&O) || wantsCpuCode(O, C.function());
     TakenBy Here = D->Print ? TakenBy::Any : By;
     std::vector<SplitNest> Split = splitNests(
@@ -152,6 +153,7 @@ bool OffloadPass::cutAndReplace(Copy &C, const options &O, TakenBy By,
   DenseSet<int> InVain;
   for (unsigned Try = 0; Try < SplitsPerNest; Try++) {
     Copy Parts(C.function());
+    Own->begin(Parts.function());
     auto Split = splitSymmetricProducts(Parts.function(), Own->FAM, InVain);
     if (!Split.empty())
       Own->tidy(Parts.function());
@@ -243,6 +245,7 @@ bool OffloadPass::replaceCopied(Copy &C, const Function &F, const options &O,
     return false;
   if (mayOrderCopies(C.function())) {
     Copy Ordered(C.function());
+    Own->begin(Ordered.function());
     orderCopies(Ordered.function(), Own->FAM);
     if (replaceCopied(Ordered, {&F, &C.function()}, O, Found, A)) {
       if (!D->Print)
@@ -285,6 +288,7 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &FAM) {
     if (!Own)
       Own = std::make_shared<Canonical>();
     Copy C(F);
+    Own->begin(C.function());
     markSharedVariables(F, C.function());
     Own->run(C.function());
     options Asked = O; // what must be replaced is, however small

@@ -186,6 +186,9 @@ struct Canonical {
   llvm::FunctionPassManager Passes, AfterSplit;
 
   Canonical();
+  // F is new: what is known of one that was dropped, and lay at its address, is
+  // forgotten.
+  void begin(llvm::Function &F) { FAM.clear(F, ""); }
   void run(llvm::Function &F);
   // Gives the loops numbers.
   void number(llvm::Function &F);
