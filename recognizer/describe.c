@@ -140,7 +140,10 @@ static bool may_be_part(const struct axes *x, int outer, int inner) {
           !is_limited(&x->content->sum, x->leader[inner]));
 }
 
+/* A triangle's rows and columns are told apart by how often each loop ran. */
 static void join_cut_axes(struct axes *x) {
+  if (x->match->nest->within)
+    return;
   for (int i = x->c->axis_count - 1; i >= 0; i--)
     for (int o = 0; o < x->c->axis_count; o++)
       if (o != i && may_be_cut(x, o) && may_be_part(x, o, i) &&
