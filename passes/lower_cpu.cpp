@@ -374,9 +374,9 @@ Value *partsOf(CpuUnit &U, const CpuWork &W, StringRef Name, bool IsOld) {
   bool Vector = W.Vector != CPU_VECTOR_NO;
   bool Packed = W.Packed && !Vector;
   if (W.Tail || Packed)
-    Set(CpuStore, storeFunction(Plain, W, Name));
+    Set(CpuStore, storeFunction(Plain, W));
   if (W.Direct || (Packed && isScaledPacked(U, W)))
-    Set(CpuScale, scaleFunction(Plain, W, Name));
+    Set(CpuScale, scaleFunction(Plain, W));
   if (Packed) {
     CpuPanel In0 = driverPanel(U, W, IN0), In1 = driverPanel(U, W, IN1);
     Set(CpuPack0, U.Cpu.kernel == CPU_KERNEL_TILES ? linesFunction(Plain, In0)

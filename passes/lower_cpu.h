@@ -91,6 +91,8 @@ struct CpuWork {
   unsigned moved() const { return resultLimit() + Partial; }
   // Products of which this is the same have all but their parts in common.
   std::string kind() const;
+  // .. of which this is, what is done to sums.
+  std::string epilogue() const;
   std::string print() const;
   static bool parse(arena *A, llvm::StringRef Text, CpuWork &W);
 };
@@ -311,8 +313,7 @@ llvm::FunctionType *crossType(CpuUnit &U);
 // void (sums, sums_stride_bytes, rows, columns, tensors, row_offsets,
 //       row_capacity, column_offsets, column_capacity, column_runs,
 //       accumulate): the epilogue
-llvm::Function *storeFunction(CpuUnit &U, const CpuWork &W,
-                              llvm::StringRef Name);
+llvm::Function *storeFunction(CpuUnit &U, const CpuWork &W);
 llvm::FunctionType *storeType(CpuUnit &U);
 
 // ---- lower_cpu_spread.cpp ----
@@ -349,8 +350,7 @@ const calc *scaleOf(const CpuWork &W, arena *A);
 // i64 (tensors, to): puts these factors, of the type of the sums, for the first
 // steps of a product and (CpuFurther) for others; 0 if out is not read.  Null:
 // it is not scaled.
-llvm::Function *scaleFunction(CpuUnit &U, const CpuWork &W,
-                              llvm::StringRef Name);
+llvm::Function *scaleFunction(CpuUnit &U, const CpuWork &W);
 llvm::FunctionType *scaleType(CpuUnit &U);
 
 // ---- lower_cpu_direct.cpp, lower_cpu_direct_kernel.cpp ----

@@ -138,14 +138,14 @@ FunctionType *scaleType(CpuUnit &U) {
   return U.type(Type::getInt64Ty(U.context()), "pp");
 }
 
-Function *scaleFunction(CpuUnit &U, const CpuWork &W, StringRef Name) {
+Function *scaleFunction(CpuUnit &U, const CpuWork &W) {
   ArenaScope Scope;
   std::optional<Factors> F = Scale(W, Scope.A).factors();
   if (!F)
     return nullptr;
   bool IsNew;
-  Function *Made =
-      U.function("scale." + Name, Type::getInt64Ty(U.context()), "pp", IsNew);
+  Function *Made = U.function(Twine("scale.") + W.epilogue(),
+                              Type::getInt64Ty(U.context()), "pp", IsNew);
   if (!IsNew)
     return Made;
   CpuUnit::compileFast(*Made);

@@ -147,21 +147,18 @@ FunctionType *storeType(CpuUnit &U) {
   return U.type(Type::getVoidTy(U.context()), StoreArguments);
 }
 
-Function *storeFunction(CpuUnit &U, const CpuWork &W, StringRef Name) {
-  bool IsNew;
-  std::string Of =
-      W.Tail ? Name.str()
-             : (dtype_name(W.Out) + Twine(".") + Twine(W.moved())).str();
-  Function *F = U.function("store." + Twine(Of), Type::getVoidTy(U.context()),
-                           StoreArguments, IsNew);
+Function *storeFunction(CpuUnit &U, const CpuWork &W) {
+  bool IsNew, Scales = isScaledPacked(U, W);
+  Function *F =
+      U.function(Twine("store.") + W.epilogue() + (Scales ? ".scaled" : ""),
+                 Type::getVoidTy(U.context()), StoreArguments, IsNew);
   // Without an epilogue it stores edges only, which are much of a product of
   // bytes.
   if (IsNew && !W.Tail && dtype_kind(W.Out) == DTYPE_FLOAT)
     CpuUnit::compileFast(*F);
   ArenaScope Scope;
   if (IsNew)
-    Storer(U, W, isScaledPacked(U, W) ? scaleOf(W, Scope.A) : nullptr, *F)
-        .emit();
+    Storer(U, W, Scales ? scaleOf(W, Scope.A) : nullptr, *F).emit();
   return F;
 }
 

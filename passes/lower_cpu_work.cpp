@@ -9,6 +9,21 @@ namespace nputeir {
 static const char *const MovesLetter = "nsvo"; // in the order of CpuExtra
 static const char *const LiesLetter = "ars";   // of CpuLies
 
+static void putExtras(const CpuWork &W, text *T) {
+  SmallVector<std::string, 8> Names = {"sum", "out"};
+  for (const CpuWork::Extra &X : W.Extras) {
+    text_printf(T, " %s %c", dtype_name(X.Type), MovesLetter[(int)X.Moves]);
+    Names.push_back("x" + std::to_string(Names.size() - TAIL_EXTRA));
+  }
+  SmallVector<const char *, 8> Name;
+  for (const std::string &N : Names)
+    Name.push_back(N.c_str());
+  if (W.Tail) {
+    text_puts(T, " ");
+    calc_print(W.Tail, Name.data(), T);
+  }
+}
+
 std::string CpuWork::print() const {
   struct text T = {};
   int Ways = Packed | Direct << 1 | Turned << 2 | (int)Vector << 3 |
@@ -22,19 +37,19 @@ std::string CpuWork::print() const {
   text_printf(&T, " %u %u %d %d %c %c %d", Limits[IN0], Limits[IN1],
               Fills[IN0] + 1, Fills[IN1] + 1, LiesLetter[(int)Lies[IN0]],
               LiesLetter[(int)Lies[IN1]], (int)Extras.size());
-  SmallVector<std::string, 8> Names = {"sum", "out"};
-  for (const Extra &X : Extras) {
-    text_printf(&T, " %s %c", dtype_name(X.Type), MovesLetter[(int)X.Moves]);
-    Names.push_back("x" + std::to_string(Names.size() - TAIL_EXTRA));
-  }
-  SmallVector<const char *, 8> Name;
-  for (const std::string &N : Names)
-    Name.push_back(N.c_str());
-  if (Tail) {
-    text_puts(&T, " ");
-    calc_print(Tail, Name.data(), &T);
-  }
+  putExtras(*this, &T);
   std::string S = text_string(&T);
+  text_free(&T);
+  return S;
+}
+
+std::string CpuWork::epilogue() const {
+  if (!Tail)
+    return (dtype_name(Out) + Twine(".") + Twine(moved())).str();
+  struct text T = {};
+  text_printf(&T, "%s %s %d", dtype_name(Out), dtype_name(Sum), Finite);
+  putExtras(*this, &T);
+  std::string S = std::to_string(stableHash(text_string(&T)));
   text_free(&T);
   return S;
 }
