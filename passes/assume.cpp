@@ -125,12 +125,13 @@ bool AssumedLoads::isStale(const LoadInst &L) const {
 // ---- while the nest is read ----
 
 AssumedLoads::~AssumedLoads() {
-  assert(Replaced.empty());
+  assert(!IsReplaced);
   for (const Ahead &X : reverse(Found))
     X.New->eraseFromParent();
 }
 
 void AssumedLoads::assume() {
+  IsReplaced = true;
   if (!Outer.getLoopPreheader() || !findStores())
     return;
   findShaping();
@@ -192,8 +193,7 @@ bool AssumedLoads::assume(LoadInst &L) {
       replaceLoad(L, *Known.New);
       return true;
     }
-  forgetIterations();
-  if (!Places.runsIf(L, X.Counts) && !Places.runsInMiddleIf(L, X.Counts))
+  if (!runs(X))
     return false;
   auto Decides = [&](const SCEV *S) {
     return dependsOn(S, &Ahead::Stale) || isLate(S);
@@ -204,6 +204,22 @@ bool AssumedLoads::assume(LoadInst &L) {
   Found.push_back(X);
   replaceLoad(L, *X.New);
   return true;
+}
+
+// Counts that were computed before other values were replaced hold still, if
+// they are known in front at all.
+bool AssumedLoads::runs(Ahead &X) {
+  for (bool IsNew : {!Outdated, true}) {
+    if (IsNew)
+      forgetIterations();
+    X.Counts.clear();
+    if (Places.runsIf(*X.Load, X.Counts) ||
+        Places.runsInMiddleIf(*X.Load, X.Counts))
+      return true;
+    if (IsNew)
+      break;
+  }
+  return false;
 }
 
 // Where hoist.cpp has put it in a branch, the zero that it is otherwise has no
@@ -255,7 +271,7 @@ void AssumedLoads::replace(Instruction &Old, Instruction &New) {
   SE.forgetValue(&Old);
   for (Use &U : make_early_inc_range(Old.uses()))
     if (Outer.contains(cast<Instruction>(U.getUser()))) {
-      Replaced.push_back({&U, &Old});
+      Replaced.push_back({&U, &Old, &New});
       U.set(&New);
     }
   Outdated |= Counting.count(&Old) > 0;
@@ -270,6 +286,8 @@ void AssumedLoads::forgetIterations() {
 }
 
 void AssumedLoads::restore() {
+  assert(IsReplaced);
+  IsReplaced = false;
   if (Found.empty())
     return;
   // With a value, what is computed from it is forgotten.
@@ -281,10 +299,23 @@ void AssumedLoads::restore() {
                 [&](const Use &U) { return Known.count(U.get()); }))
       SE.forgetValue(X.New);
   }
-  for (auto [U, Old] : reverse(Replaced))
-    U->set(Old);
-  Replaced.clear();
+  for (const Replacing &X : reverse(Replaced))
+    X.At->set(X.Old);
   SE.forgetLoop(&Outer);
+}
+
+void AssumedLoads::assumeAgain() {
+  assert(!IsReplaced);
+  IsReplaced = true;
+  const Instruction *Forgotten = nullptr; // a value's uses stand together
+  for (const Replacing &X : Replaced) {
+    if (X.Old != Forgotten)
+      SE.forgetValue(X.Old);
+    Forgotten = X.Old;
+    X.At->set(X.New);
+  }
+  if (!Found.empty())
+    SE.forgetLoop(&Outer);
 }
 
 // ---- where the nest writes ----
@@ -458,7 +489,7 @@ uint64_t AssumedLoads::bytesOf(const Ahead &X) const {
 // Returns whether the load runs; null: it always does.
 Value *AssumedLoads::put(const Ahead &X, Value *Apart) {
   Value *Runs = nullptr;
-  assert(Replaced.empty()); // the nest reads its memory again
+  assert(!IsReplaced); // the nest reads its memory again
   if (X.Load) {
     Runs = Places.noneIsZero(X.Counts);
     IRBuilder<> B(Places.front());

@@ -33,7 +33,12 @@ class AssumedLoads {
   // What conditions are computed from, and addresses, too.
   llvm::SmallPtrSet<const llvm::Instruction *, 32> Counting, Shaping;
   std::vector<Ahead> Found;
-  llvm::SmallVector<std::pair<llvm::Use *, llvm::Value *>, 32> Replaced;
+  struct Replacing {
+    llvm::Use *At;
+    llvm::Instruction *Old, *New;
+  };
+  llvm::SmallVector<Replacing, 32> Replaced;
+  bool IsReplaced = false;
   bool Outdated = false; // what is known of iterations
   bool MayAsk = true;    // whether a store changes something
 
@@ -49,8 +54,9 @@ public:
   // .. but for what a store may change, where it also writes what the
   // description leaves out ..
   void assumeUnchanged();
-  // .. and reads its memory again.
+  // .. and reads its memory again, until the same is assumed once more.
   void restore();
+  void assumeAgain();
   // False and a verdict when it cannot be asked at run time whether they do
   // not change.
   bool canBeChecked(const IRNest &N, arena *A, verdict &V) const;
@@ -77,6 +83,7 @@ private:
     return isLate(X.Written.Of) || isLate(X.Read.Of);
   }
   bool gather();
+  bool runs(Ahead &X);
   bool assume(llvm::LoadInst &L);
   void copy(llvm::Instruction &I);
   void replace(llvm::Instruction &Old, llvm::Instruction &New);

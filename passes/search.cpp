@@ -230,11 +230,12 @@ void Search::visitStores(Loop *L) {
 }
 
 // The same of a loop whose sizes in memory do not change.
-Search::Reading Search::readLoop(Loop &L, bool Matrices, Sides Ways) {
-  Reading X = readAs(false, L, Matrices, Ways);
+Search::Reading Search::readLoop(Loop &L, bool Matrices, Sides Ways,
+                                 std::unique_ptr<AssumedLoads> &Loads) {
+  Reading X = readAs(false, L, Matrices, Ways, Loads);
   if (X.N.V.rule != RULE_VARIANT_EXTENT || Matrices || !takesTriangles())
     return X;
-  Reading Y = readAs(true, L, Matrices, std::move(Ways));
+  Reading Y = readAs(true, L, Matrices, std::move(Ways), Loads);
   return Y.isPlanned() ? std::move(Y) : std::move(X);
 }
 
@@ -243,14 +244,21 @@ bool Search::takesTriangles() const {
   return By != TakenBy::Call && (options_on_cpu(&O) || wantsCpuCode(O, F));
 }
 
+// Loads: those of an earlier reading of the loop of which nothing became; a
+// reading that is planned takes them along.
 Search::Reading Search::readAs(bool Triangle, Loop &L, bool Matrices,
-                               Sides Ways) {
+                               Sides Ways,
+                               std::unique_ptr<AssumedLoads> &Loads) {
   Reading X = {{}, findingOf(L), std::move(Ways)};
   X.What.L = &L;
   IRNest &Nest = X.What.Nest;
-  auto Loads = std::make_unique<AssumedLoads>(L, LI, SE, DT, AA);
   verdict &V = X.N.V;
-  Loads->assume();
+  if (Loads) {
+    Loads->assumeAgain();
+  } else {
+    Loads = std::make_unique<AssumedLoads>(L, LI, SE, DT, AA);
+    Loads->assume();
+  }
   bool Read = Matrices   ? readMatrixLoop(L, LI, SE, DT, AA, A, Nest, V)
               : Triangle ? readTriangle(L, LI, SE, DT, AA, A, Nest, V, X.Ways)
                          : readNest(L, LI, SE, DT, AA, A, Nest, V, X.Ways);
@@ -313,8 +321,9 @@ void Search::visit(Loop &L) {
       visit(*Inner);
     return;
   }
+  std::unique_ptr<AssumedLoads> Loads;
   auto Read = [&](Sides Ways) {
-    return readLoop(L, Matrices, std::move(Ways));
+    return readLoop(L, Matrices, std::move(Ways), Loads);
   };
   Reading X = Read(Sides());
   Finding N = X.N;
@@ -322,6 +331,7 @@ void Search::visit(Loop &L) {
   int Left = ReadingsMax;
   if (readSides(std::move(X), Read, All, Left))
     return take(std::move(All));
+  Loads.reset();
   if (!Matrices)
     Kept[&L] = N.V.rule;
   size_t Before = Found.size(), TakenBefore = Take.size();

@@ -73,9 +73,11 @@ private:
   void visit(llvm::CallInst &Call);
   void visit(llvm::Loop &L);
   void visitStores(llvm::Loop *L);
-  Reading readLoop(llvm::Loop &L, bool Matrices, Sides Ways);
+  Reading readLoop(llvm::Loop &L, bool Matrices, Sides Ways,
+                   std::unique_ptr<AssumedLoads> &Loads);
   bool takesTriangles() const;
-  Reading readAs(bool Triangle, llvm::Loop &L, bool Matrices, Sides Ways);
+  Reading readAs(bool Triangle, llvm::Loop &L, bool Matrices, Sides Ways,
+                 std::unique_ptr<AssumedLoads> &Loads);
   bool readSides(Reading X, llvm::function_ref<Reading(Sides)> Read,
                  std::vector<Reading> &All, int &Left);
   void take(std::vector<Reading> All);
