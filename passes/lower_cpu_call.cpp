@@ -114,6 +114,10 @@ static bool mayTurnPanels(const contraction &C, ArrayRef<CpuAxis> Of) {
          !isDense(C, Of[N - 1], IN1) && isDense(C, Of[N - 2], IN1);
 }
 
+static Value *extentOf(IRBuilder<> &B, const CpuOperands &X, const CpuAxis &A) {
+  return B.CreateMul(X.Number(A.Extent), B.getInt64((uint64_t)A.Times));
+}
+
 // So much more of in1 is read for a column than is written of the result that
 // columns had better be adjacent in in1, where the result's are not packed a
 // few runs at a time (crossFunction).
@@ -132,7 +136,7 @@ static Value *readsMore(IRBuilder<> &B, const contraction &C,
   Value *Reads = B.CreateICmpSGT(
       Size[AXIS_K], B.CreateMul(Size[AXIS_M], B.getInt64(TO_WRITE)));
   return B.CreateAnd(
-      Reads, B.CreateICmpSGT(X.Number(Innermost.Extent), B.getInt64(LONG)));
+      Reads, B.CreateICmpSGT(extentOf(B, X, Innermost), B.getInt64(LONG)));
 }
 
 // The last two records of so many values.
@@ -211,7 +215,7 @@ CpuSlots cpuFillSlots(IRBuilder<> &B, const contraction &Given,
     SmallVector<CpuAxis, 8> Of = axesOf(C, (axis_role)R);
     size_t First = S.Axes.size();
     for (const CpuAxis &A : Of) {
-      S.Axes.push_back(X.Number(A.Extent));
+      S.Axes.push_back(extentOf(B, X, A));
       for (unsigned T = 0; T < Tensors; T++) {
         Value *Step = X.Number(A.Stride[T]);
         bool Falls = T >= tensorsOf(C) && limitAt(C, T).below;

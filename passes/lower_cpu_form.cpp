@@ -62,9 +62,10 @@ value strideOf(const contraction &C, int Axis, unsigned Tensor) {
   return X.tensor < 0 ? value{0, -1} : X.stride_bytes[Axis];
 }
 
-// Outer goes on where Inner ends, in all tensors.
+// Outer goes on where Inner ends, in all tensors: pixels of three colours, say,
+// however many they are.
 static bool continues(const CpuAxis &Outer, const CpuAxis &Inner) {
-  if (!isConstant(Inner.Extent) || !isConstant(Outer.Extent))
+  if (!isConstant(Inner.Extent))
     return false;
   for (size_t T = 0; T < Outer.Stride.size(); T++) {
     int64_t Whole;
@@ -101,7 +102,7 @@ SmallVector<CpuAxis, 8> axesOf(const contraction &C, axis_role Role) {
     const contraction_axis &X = C.axis[I];
     if (X.role != Role || (isConstant(X.extent) && X.extent.constant == 1))
       continue;
-    CpuAxis A = {X.extent, {}};
+    CpuAxis A = {X.extent, 1, {}};
     for (unsigned T = 0; T < Tensors; T++)
       A.Stride.push_back(strideOf(C, I, T));
     Axes.push_back(A);
@@ -118,13 +119,18 @@ SmallVector<CpuAxis, 8> axesOf(const contraction &C, axis_role Role) {
     std::stable_sort(Axes.begin(), Axes.end() - 1, ByStride(IN1));
   for (size_t I = 1; I < Axes.size();)
     if (continues(Axes[I - 1], Axes[I])) {
-      Axes[I].Extent.constant *= Axes[I - 1].Extent.constant;
+      int64_t Each = Axes[I].Extent.constant;
+      Axes[I].Extent = Axes[I - 1].Extent;
+      if (isConstant(Axes[I].Extent))
+        Axes[I].Extent.constant *= Each;
+      else
+        Axes[I].Times = Axes[I - 1].Times * Each;
       Axes.erase(Axes.begin() + (ptrdiff_t)(I - 1));
     } else {
       I++;
     }
   if (Axes.empty())
-    Axes.push_back({value{1, -1}, SmallVector<value, 8>(Tensors, {0, -1})});
+    Axes.push_back({value{1, -1}, 1, SmallVector<value, 8>(Tensors, {0, -1})});
   return Axes;
 }
 

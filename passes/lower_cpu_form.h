@@ -10,6 +10,7 @@ namespace nputeir {
 
 struct CpuAxis {
   value Extent;
+  int64_t Times;                      // so many times that; a constant's is 1
   llvm::SmallVector<value, 8> Stride; // by tensor, then by limit
 };
 
