@@ -4,6 +4,7 @@
 // Loops are neither rotated nor unrolled, and nothing is moved out of them that
 // touches memory.
 #include "collapsed.h"
+#include "complex_parts.h"
 #include "ir_candidates.h"
 #include "known_targets.h"
 #include "nest_parts.h"
@@ -249,6 +250,7 @@ Canonical::Canonical() {
   PB.crossRegisterProxies(LAM, FAM, CGAM, MAM);
   Passes.addPass(keepBranchesSROA());
   Passes.addPass(PlainIntrinsicsPass());
+  Passes.addPass(ComplexPartsPass());
   Passes.addPass(EarlyCSEPass(/*UseMemorySSA=*/true));
   Passes.addPass(KnownTargetsPass());
   Passes.addPass(SinkPass());

@@ -8,8 +8,10 @@
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
 
 using namespace llvm;
 
@@ -28,8 +30,8 @@ static bool isArithmetic(const Instruction &I, const LoopInfo &LI) {
     return onlyComputes(*Call);
   if (const auto *P = dyn_cast<PHINode>(&I))
     return !isOfHeader(*P, LI);
-  return isa<CastInst, BinaryOperator, UnaryOperator, SelectInst, FreezeInst>(
-      I);
+  return isa<CastInst, BinaryOperator, UnaryOperator, SelectInst, FreezeInst,
+             InsertElementInst, ExtractElementInst>(I);
 }
 
 // Two addresses may be one.
@@ -141,7 +143,7 @@ static bool isAddedIn(const PHINode &P, const LoopInfo &LI) {
 template <class Test>
 static bool mayBePart(const Instruction &I, const Type &Sum, const LoopInfo &LI,
                       Test IsHeld) {
-  if (I.getType()->isFloatingPointTy() == Sum.isFloatingPointTy())
+  if (I.getType()->isFPOrFPVectorTy() == Sum.isFPOrFPVectorTy())
     return true;
   Terms T(&I, LI);
   return T.TooMany || IsHeld(T);
@@ -200,6 +202,35 @@ static bool isFactor(const Use &U, const Instruction &I) {
                                  isSumOfProduct(*To) && U.getOperandNo() < 2);
 }
 
+const AllocaInst *complexIn(const StoreInst &S) {
+  enum { BytesMax = 16 };
+  const auto *Of =
+      S.getValueOperand()->getType()->isFPOrFPVectorTy()
+          ? dyn_cast<AllocaInst>(getUnderlyingObject(S.getPointerOperand()))
+          : nullptr;
+  return Of && !Of->isArrayAllocation() &&
+                 Of->getModule()->getDataLayout().getTypeAllocSize(
+                     Of->getAllocatedType()) <= BytesMax
+             ? Of
+             : nullptr;
+}
+
+// What reads a part of the number that is stored.
+static SmallVector<const Instruction *, 4> readsOf(const StoreInst &S) {
+  SmallVector<const Instruction *, 4> Found;
+  SmallVector<const Value *, 4> Open;
+  if (const AllocaInst *Of = complexIn(S))
+    Open.push_back(Of);
+  while (!Open.empty()) // each part once
+    for (const User *U : Open.pop_back_val()->users()) {
+      if (isa<GetElementPtrInst, CastInst>(U))
+        Open.push_back(U);
+      if (isa<LoadInst>(U) && Found.size() < TermsMax)
+        Found.push_back(cast<Instruction>(U));
+    }
+  return Found;
+}
+
 bool isAddedUp(const Instruction &I, const LoopInfo &LI, ScalarEvolution &SE) {
   const Loop *Home = LI.getLoopFor(I.getParent());
   SetVector<const Instruction *> Ahead;
@@ -217,8 +248,13 @@ bool isAddedUp(const Instruction &I, const LoopInfo &LI, ScalarEvolution &SE) {
         continue;
       }
       const auto *S = dyn_cast<StoreInst>(To);
-      if (S && U.getOperandNo() == 0 && isAddedTo(*S, I, LI, SE))
-        return true;
+      if (S && U.getOperandNo() == 0) {
+        if (isAddedTo(*S, I, LI, SE))
+          return true;
+        for (const Instruction *Read : readsOf(*S))
+          if (Ahead.size() < TermsMax)
+            Ahead.insert(Read);
+      }
       if (!isArithmetic(*To, LI) || isFactor(U, I) ||
           (isa<SelectInst>(To) && U.getOperandNo() == 0))
         continue;

@@ -4,6 +4,7 @@
 
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/IR/Instructions.h"
 
 namespace nputeir {
 
@@ -15,6 +16,9 @@ bool isAddedUp(const llvm::Instruction &I, const llvm::LoopInfo &LI,
 // Some instruction of L does.
 bool addsUpProducts(const llvm::Loop &L, const llvm::LoopInfo &LI,
                     llvm::ScalarEvolution &SE);
+
+// The local variable, no larger than a complex number, that S stores floats in.
+const llvm::AllocaInst *complexIn(const llvm::StoreInst &S);
 
 } // namespace nputeir
 

@@ -6,6 +6,7 @@
 // widened); only when a nest of the copy is taken does it become the function.
 // The copy is analysed with managers of our own, so that nothing of this is
 // left behind in the compiler's.
+#include "complex_parts.h"
 #include "copied_inputs.h"
 #include "copy_loops.h"
 #include "lower_cpu.h"
@@ -282,7 +283,7 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &FAM) {
     return D->Print ? PreservedAnalyses::all() : PreservedAnalyses::none();
   }
   std::vector<Finding> Found;
-  bool Changed = false;
+  bool Changed = false, HasSplit = splitResults(F);
   unsigned Least = wantsCpuCode(O, F) || options_on_cpu(&O) ? 2 : 3;
   if (hasSums(F, Least, FAM, Found) || any_of(instructions(F), saysProduct)) {
     if (!Own)
@@ -339,7 +340,11 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &FAM) {
   auto IsProduct = [](const Finding &N) { return N.V.rule != RULE_NO_PRODUCT; };
   if ((O.require || (Everywhere && any_of(Found, IsProduct))) && !D->Print)
     demand(F, Found);
-  return Changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
+  PreservedAnalyses Kept = Changed || HasSplit ? PreservedAnalyses::none()
+                                               : PreservedAnalyses::all();
+  if (!Changed)
+    Kept.preserveSet<CFGAnalyses>();
+  return Kept;
 }
 
 } // namespace nputeir
