@@ -102,16 +102,17 @@ class NestDistribution {
   const Instruction *TheSum = nullptr; // of the product that is looked at
   SmallVector<std::pair<LoadInst *, Instruction *>, 4> Stored; // and what
   Overlaps Places;
-  bool IsBlock = false;
-  int64_t Least = 0; // products of a block
+  bool IsBlock = false, AreMembers = false;
+  int64_t Least = 0; // products of a block, or for a member
 
 public:
   NestDistribution(Loop &L, LoopFacts &Facts, bool Vectors)
       : L(L), Facts(Facts), Vectors(Vectors), Places(L, Facts.SE, Facts.AA) {}
 
-  bool run(SplitBranches &Branches, NestParts &To) {
+  bool run(int64_t LeastProducts, SplitBranches &Branches, NestParts &To) {
     if (!findWriters())
       return false;
+    Least = LeastProducts;
     SmallVector<Group, 4> Arrays = Groups;
     if (readStored() && splitMembers(Branches, To))
       return true;
@@ -151,11 +152,13 @@ private:
   }
 
   bool splitMembers(SplitBranches &Branches, NestParts &To) {
-    return splitGroup(Branches, To) ||
-           (part([&](const StoreInst &S, const StoreInst &X) {
-              return Places.areMembers(S, X);
-            }) &&
-            splitGroup(Branches, To)) ||
+    AreMembers = false;
+    if (splitGroup(Branches, To))
+      return true;
+    AreMembers = part([&](const StoreInst &S, const StoreInst &X) {
+      return Places.areMembers(S, X);
+    });
+    return (AreMembers && splitGroup(Branches, To)) ||
            (partByLoops() && splitGroup(Branches, To)) ||
            (part([&](const StoreInst &S, const StoreInst &X) {
               return areOtherSums(S, X);
@@ -390,7 +393,8 @@ private:
     return DL ? DL : L.getLoopPreheader()->getTerminator()->getDebugLoc();
   }
 
-  // Few products go to the nest as it was, before anything else is asked.
+  // Few products go to the nest as it was, before anything else is asked: of
+  // members, which are near each other in memory, that does all at once.
   BranchInst *sendFew() {
     Checks Front(Facts.SE, L.getLoopPreheader()->getTerminator());
     Front.B.SetCurrentDebugLocation(placeInSource());
@@ -426,7 +430,8 @@ private:
 
   void split(SplitBranches &Branches, NestParts &To) {
     bool Early = IsBlock && Places.asks();
-    BranchInst *Few = Early && Least > 0 ? sendFew() : nullptr;
+    bool MayBeFew = Early || (AreMembers && Branches.empty());
+    BranchInst *Few = MayBeFew && Least > 0 ? sendFew() : nullptr;
     BranchInst *Whole = Early ? sendWhole() : nullptr;
     BasicBlock *Front = L.getLoopPreheader();
     Instruction *End = Front->getTerminator();
@@ -440,14 +445,14 @@ private:
       Branch->setCondition(Asked.B.CreateAnd(Branch->getCondition(), Apart));
     ValueToValueMapTy OfFirst, OfKept;
     BasicBlock *Old = nullptr;
-    if (Places.asks() && !Branch)
+    if ((Places.asks() && !Branch) || Few)
       Old = copyLoop(L, nullptr, OfKept);
     Places.markHeld();
     BasicBlock *Then = detach(L);
     BasicBlock *Begin = copyLoop(L, Then, OfFirst);
     IRBuilder<> B(Front);
     B.SetCurrentDebugLocation(DL);
-    if (Old)
+    if (Old && Places.asks())
       Branches.push_back(B.CreateCondBr(Apart, Begin, Old));
     else
       B.CreateBr(Begin);
@@ -489,9 +494,9 @@ bool splitRemainder(Loop &L, LoopFacts &Facts, int64_t Least, NestParts &To) {
   return true;
 }
 
-bool distribute(Loop &L, LoopFacts &Facts, bool Vectors,
+bool distribute(Loop &L, LoopFacts &Facts, bool Vectors, int64_t Least,
                 SplitBranches &Branches, NestParts &To) {
-  return NestDistribution(L, Facts, Vectors).run(Branches, To);
+  return NestDistribution(L, Facts, Vectors).run(Least, Branches, To);
 }
 
 } // namespace nputeir

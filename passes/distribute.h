@@ -26,8 +26,9 @@ struct NestParts {
 // alone, and it leaves what they are computed from.  Analyses are stale then.
 // Vectors: the product may be one of a matrix and a vector.  What must be asked
 // is asked at the branch to what L is part of, if there is one, and all of that
-// is kept where it does not hold: so the code has the nest as it was once.
-bool distribute(llvm::Loop &L, LoopFacts &Facts, bool Vectors,
+// is kept where it does not hold: so the code has the nest as it was once.  Of
+// the members of an element, fewer products than Least are left to it, too.
+bool distribute(llvm::Loop &L, LoopFacts &Facts, bool Vectors, int64_t Least,
                 SplitBranches &Branches, NestParts &To);
 // L stores a product, of a vector at least, beside something else.
 bool storesProductBeside(llvm::Loop &L, LoopFacts &Facts);

@@ -28,7 +28,9 @@ namespace nputeir {
 
 // Each is found in the code that the one before leaves.
 enum { SumsPerNest = 4, SplitsPerNest = 4, CopiesPerFunction = 8 };
-enum { BlockLeast = 256 }; // products, as clang's code is as fast below
+// Products, as clang's code is as fast below: of a block of results, and of the
+// real or imaginary parts of numbers.
+enum { BlockLeast = 256, MemberLeast = 1 << 16 };
 
 static bool isLeft(const Finding &N) { return N.V.rule != RULE_TAKEN; }
 
@@ -103,8 +105,10 @@ bool OffloadPass::splitAndReplace(Copy &C, const options &O, TakenBy By,
     Own->begin(Parts.function());
     bool HasCpu = options_on_cpu(&O) || wantsCpuCode(O, C.function());
     TakenBy Here = D->Print ? TakenBy::Any : By;
-    std::vector<SplitNest> Split = splitNests(
-        Parts.function(), Own->FAM, InVain, HasCpu, Here == TakenBy::Any);
+    int64_t Least = O.min_macs < 0 ? MemberLeast : 0;
+    std::vector<SplitNest> Split =
+        splitNests(Parts.function(), Own->FAM, InVain, Least, HasCpu,
+                   Here == TakenBy::Any);
     if (Split.empty())
       return Changed;
     Own->tidy(Parts.function());

@@ -54,6 +54,7 @@ class NestSplitter {
   FunctionAnalysisManager &FAM;
   DenseSet<int> Tried, TriedSums;
   bool WantsVectors; // parts that are products of a matrix and a vector
+  int64_t Least;     // as of splitNests()
   SmallVector<BasicBlock *, 4> Alike; // first blocks of loops to be tried
   BasicBlock *Rest = nullptr;         // of what stood beside a product
   SmallVector<BasicBlock *, 4> Parts; // of what was distributed
@@ -64,9 +65,10 @@ class NestSplitter {
 
 public:
   NestSplitter(Function &F, FunctionAnalysisManager &FAM,
-               const DenseSet<int> &Without, bool WantsVectors = false)
+               const DenseSet<int> &Without, bool WantsVectors = false,
+               int64_t Least = 0)
       : F(F), FAM(FAM), Tried(Without), TriedSums(Without),
-        WantsVectors(WantsVectors) {}
+        WantsVectors(WantsVectors), Least(Least) {}
 
   // Loops that were not tried yet, in one way or the other, become fewer.
   bool splitNext(bool WantsSquares) {
@@ -238,7 +240,7 @@ private:
 
   bool distributeNest(Loop &L, LoopFacts &Facts, BasicBlock *&Kept) {
     NestParts To;
-    if (!distribute(L, Facts, WantsVectors, Branches, To))
+    if (!distribute(L, Facts, WantsVectors, Least, Branches, To))
       return false;
     Kept = To.Kept;
     Rest = To.Rest;
@@ -333,9 +335,9 @@ private:
 } // namespace
 
 std::vector<SplitNest> splitNests(Function &F, FunctionAnalysisManager &FAM,
-                                  const DenseSet<int> &Without,
+                                  const DenseSet<int> &Without, int64_t Least,
                                   bool WantsSquares, bool WantsVectors) {
-  NestSplitter S(F, FAM, Without, WantsVectors);
+  NestSplitter S(F, FAM, Without, WantsVectors, Least);
   return S.splitAll([&] { return S.splitNext(WantsSquares); });
 }
 

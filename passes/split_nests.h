@@ -17,12 +17,14 @@ struct SplitNest {
 bool mayBeSplit(rule R);
 // Splits each nest of F that is not kept and can be split, but for those of
 // these numbers.  Loops are not simple then, and code may be dead.
-// WantsSquares: as of splitTriangle().  WantsVectors: products of a matrix and
-// a vector are brought out, too.
+// Least: products for each member of an element, of which fewer keep their
+// code. WantsSquares: as of splitTriangle().  WantsVectors: products of a
+// matrix and a vector are brought out, too.
 std::vector<SplitNest> splitNests(llvm::Function &F,
                                   llvm::FunctionAnalysisManager &FAM,
                                   const llvm::DenseSet<int> &Without,
-                                  bool WantsSquares, bool WantsVectors);
+                                  int64_t Least, bool WantsSquares,
+                                  bool WantsVectors);
 // A product of a matrix and a vector may come out of one.
 bool hasVectorsBeside(llvm::Function &F, llvm::FunctionAnalysisManager &FAM);
 
