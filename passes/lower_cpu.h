@@ -464,8 +464,10 @@ bool cpuNeverPays(const llvm::Function &F, const contraction &C,
                   int64_t LeastMacs, bool Apart);
 // Loops may keep all sums in registers.
 bool cpuFitsRegisters(const llvm::Function &F, const contraction &C);
-// The same of sums that other code reads from an array: they are so short that
-// compilers write them out where they are used.
+// A matrix is multiplied by a vector.
+bool cpuIsOfVector(const contraction &C);
+// Sums that other code reads from an array are so short that compilers write
+// them out where they are used.
 bool cpuSumsNeverPay(const llvm::Function &F, const contraction &C);
 
 // ---- lower_cpu_call.cpp ----

@@ -290,9 +290,13 @@ bool cpuFitsRegisters(const Function &F, const contraction &C) {
   return Results <= Most;
 }
 
+bool cpuIsOfVector(const contraction &C) {
+  return !hasAxes(C, AXIS_M) || !hasAxes(C, AXIS_N);
+}
+
 bool cpuSumsNeverPay(const Function &F, const contraction &C) {
   enum { SHORT = 64, SHORT_BYTES = 16 };
-  if (hasAxes(C, AXIS_M) && hasAxes(C, AXIS_N))
+  if (!cpuIsOfVector(C))
     return false;
   int64_t Steps = 1;
   for (int I = 0; I < C.axis_count; I++)

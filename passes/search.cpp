@@ -381,20 +381,55 @@ bool Search::visitSums(Loop &L, size_t Before) {
 }
 
 // On one side of conditions: the rest of the nest is copied for each taking.
-bool Search::takeSums(Loop &L, SumLoop &S, size_t Before) {
-  Finding N = findingOf(L);
-  IRNest Nest;
+Search::Taken Search::readSums(Loop &L, SumLoop S, Finding &N) {
+  Taken X = {{}, nullptr, {}, {}, &L, {}, {}};
   addArray(L, S);
   Sides Ways;
-  auto Loads = std::make_unique<AssumedLoads>(L, LI, SE, DT, AA);
-  Loads->assumeUnchanged();
-  bool Read = readNest(L, LI, SE, DT, AA, A, Nest, N.V, Ways, &S);
-  Loads->restore();
-  Plan P = Read ? Planner.planOf(Nest, N) : Plan();
+  X.Loads = std::make_unique<AssumedLoads>(L, LI, SE, DT, AA);
+  X.Loads->assumeUnchanged();
+  bool Read = readNest(L, LI, SE, DT, AA, A, X.Nest, N.V, Ways, &S);
+  X.Loads->restore();
+  X.P = Read ? Planner.planOf(X.Nest, N) : Plan();
   bool IsAsked = O.require || O.min_macs >= 0;
-  if (!isPlanned(P) || (!P.Npu && !IsAsked && cpuSumsNeverPay(F, *P.Cpu))) {
-    dropRowPointers(Nest);
+  if (!isPlanned(X.P) ||
+      (!X.P.Npu && !IsAsked && cpuSumsNeverPay(F, *X.P.Cpu))) {
+    X.P = Plan();
+    dropRowPointers(X.Nest);
     dropArray(S);
+  }
+  X.TEIR = N.TEIR;
+  X.First = std::move(S);
+  return X;
+}
+
+// A matrix that is multiplied by a vector is read by the loop as well, if one
+// of its sums is left there.
+bool Search::leavesSums(Loop &L, const SumLoop &S) {
+  return any_of(findSumLoops(L), [&](const SumLoop &Other) {
+    if (Other.L != S.L || Other.Sums.size() != 1 || S.Sums.size() != 1 ||
+        !isa<PHINode>(Other.Sums[0]) || Other.Sums == S.Sums)
+      return false;
+    Finding N;
+    Taken X = readSums(L, Other, N);
+    if (!isPlanned(X.P))
+      return true;
+    dropRowPointers(X.Nest);
+    dropArray(*X.First);
+    return false;
+  });
+}
+
+bool Search::takeSums(Loop &L, SumLoop &S, size_t Before) {
+  Finding N = findingOf(L);
+  Taken X = readSums(L, S, N);
+  if (!isPlanned(X.P)) {
+    S = std::move(*X.First); // which says what could not be read
+    return false;
+  }
+  bool IsAsked = O.require || O.min_macs >= 0;
+  if (!X.P.Npu && !IsAsked && cpuIsOfVector(*X.P.Cpu) && leavesSums(L, S)) {
+    dropRowPointers(X.Nest);
+    dropArray(*X.First);
     return false;
   }
   N.By += " for its sums, which its other code reads";
@@ -402,8 +437,7 @@ bool Search::takeSums(Loop &L, SumLoop &S, size_t Before) {
                   Found.begin() + (ptrdiff_t)Before, Found.end(),
                   [](const Finding &Old) { return Old.V.rule != RULE_TAKEN; }),
               Found.end());
-  Take.push_back(
-      {std::move(Nest), std::move(Loads), P, N.TEIR, &L, {}, std::move(S)});
+  Take.push_back(std::move(X));
   Found.push_back(std::move(N));
   return true;
 }
