@@ -264,8 +264,10 @@ private:
   // In front of the nest; that there is an array becomes an assumption.
   void acquire(const Plan &P) {
     Instruction *End = Outer.getLoopPreheader()->getTerminator();
-    FrontBranch Get = branchIfLoopsRun(
-        Outer, Nest, LI, SE, DT, P.Npu && !P.Cpu ? isLinked(End) : nullptr);
+    Value *May = P.Npu && !P.Cpu      ? isLinked(End)
+                 : P.CpuLeastMacs < 0 ? isMuch(End)
+                                      : nullptr;
+    FrontBranch Get = branchIfLoopsRun(Outer, Nest, LI, SE, DT, May);
     IRBuilder<> B(Get.Then);
     B.SetCurrentDebugLocation(DL);
     Array = Get.join(emitMalloc(B, bytes(Get.Then)));
@@ -273,6 +275,18 @@ private:
     S.Array->replaceAllUsesWith(Array);
     dropArray(S);
     Nest.Assumed.push_back({IRBuilder<>(Get.End).CreateIsNotNull(Array), true});
+  }
+
+  // Of fewer products, as of 4x4 matrices of complex numbers, the loops have
+  // formed the sums before there is an array.
+  Value *isMuch(Instruction *At) {
+    enum { MUCH = 256 };
+    Checks Front(Nest, SE, At);
+    Front.B.SetCurrentDebugLocation(DL);
+    Value *Macs = Front.B.getInt64(1);
+    for (int L = 0; L < Nest.N->loop_count; L++)
+      Macs = Front.B.CreateMul(Macs, Front.number(Nest.N->loop[L].extent));
+    return Front.B.CreateICmpUGE(Macs, Front.B.getInt64(MUCH));
   }
 
   // More than there is where that is no number of 64 bits.
