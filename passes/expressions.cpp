@@ -53,10 +53,13 @@ bool Expressions::describe(const Instruction &I, const Address &X, dtype Type,
   if (S.Pitch)
     setPitch(Access.tensor, S.Pitch);
   for (size_t L = 0; L < Loops.size(); L++)
-    if (X.Stride[L])
-      Access.stride_bytes[L] =
-          valueOf(X.Stride[L],
-                  Twine(tensorName(Access.tensor)) + "." + loopName((int)L));
+    if (X.Stride[L]) {
+      value &Stride = Access.stride_bytes[L];
+      Stride = valueOf(X.Stride[L], Twine(tensorName(Access.tensor)) + "." +
+                                        loopName((int)L));
+      if (S.Pitch && Stride.symbol >= 0)
+        RowStrides.push_back({Stride.symbol, (int)L});
+    }
   return true;
 }
 

@@ -30,7 +30,9 @@ protected:
   llvm::SmallVector<llvm::Loop *, 8> Loops; // index is the nest's
   llvm::DenseMap<const llvm::Loop *, int> LoopIndex;
   llvm::DenseSet<int> Written; // tensors
-  int Lane = -1;               // of what is read, where that is a vector
+  // Loops by the strides that they have in what lies in rows.
+  llvm::SmallVector<std::pair<int, int>, 8> RowStrides;
+  int Lane = -1; // of what is read, where that is a vector
   llvm::SmallVector<const llvm::LoadInst *, 8> Loads; // of what is described
 
   // First: what is described; null: all of Outer.

@@ -89,10 +89,11 @@ private:
   }
 
   // Strides that are so many rows, or all of a tile, and what a loop that steps
-  // over several numbers counts.
+  // over several numbers, or rows, counts.
   void findMultiples() {
     SmallVector<const SCEV *, 16> Of;
     SmallVector<int64_t, 16> Count;
+    SmallSetVector<std::pair<int, int64_t>, 4> Steps; // of loops
     for (const SCEV *S : R.Symbol) {
       Count.push_back(1);
       Of.push_back(partOf(S, Count.back()));
@@ -105,9 +106,13 @@ private:
         int64_t Times = Count[Large] / Count[Small];
         if (Times > 1 && (isPitch(Small) || isTile(Times)))
           addMultiple(Large, Times, Small);
+        for (auto [Stride, L] : RowStrides)
+          if (Times > 1 && isPitch(Small) && Stride == Large)
+            Steps.insert({L, Times});
       }
-    for (int L = 0; L < (int)Loops.size(); L++) {
-      int64_t Step = Places.stepOfCounter(L);
+    for (int L = 0; L < (int)Loops.size(); L++)
+      Steps.insert({L, Places.stepOfCounter(L)});
+    for (auto [L, Step] : Steps) {
       int Count = extent(L).symbol;
       if (Step <= 1 || Count < 0)
         continue;

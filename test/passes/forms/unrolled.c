@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 48
+// DONE: 63
 #include "forms.h"
 #define I for (int i = 0; i < M; i++)
 #define J for (int j = 0; j < N; j++)
@@ -144,6 +144,39 @@ INT_FORM(parts_of_one_buffer) {
     int s = C[M * N + i * N + j];
     for (int k = 0; k < K; k++)
       s += A_AT(i, k) * A[M * K + k * N + j];
+    C_AT(i, j) = s;
+  }
+}
+// The loop counts blocks of rows.
+INT_FORM(blocks_of_columns) {
+  I for (int j = 0; j < N / 4; j++) { // expected-remark {{mk,nk->mn with m=n_i n=n_j.all k=n_k}}
+    int s[4] = {0, 0, 0, 0};
+    const int8_t *b = B + 4 * j * K;
+    for (int k = 0; k < K; k++) {
+      s[0] += A_AT(i, k) * b[k];
+      s[1] += A_AT(i, k) * b[K + k];
+      s[2] += A_AT(i, k) * b[2 * K + k];
+      s[3] += A_AT(i, k) * b[3 * K + k];
+    }
+    C_AT(i, 4 * j) = s[0];
+    C_AT(i, 4 * j + 1) = s[1];
+    C_AT(i, 4 * j + 2) = s[2];
+    C_AT(i, 4 * j + 3) = s[3];
+  }
+}
+INT_FORM(blocks_of_steps) {
+  I J { // expected-remark {{mk,kn->mn with m=n_i n=n_j k=n_k.all}}
+    int s = 0;
+    for (int k = 0; k < K / 2; k++)
+      s += A_AT(i, 2 * k) * B_AT(2 * k, j) + A_AT(i, 2 * k + 1) * B_AT(2 * k + 1, j);
+    C_AT(i, j) = s;
+  }
+}
+INT_FORM(blocks_with_gaps) { // a near miss: rows between are not read
+  I J { // expected-remark {{mkl,kln->mn}}
+    int s = 0;
+    for (int k = 0; k < K / 4; k++)
+      s += A_AT(i, 4 * k) * B_AT(4 * k, j) + A_AT(i, 4 * k + 1) * B_AT(4 * k + 1, j);
     C_AT(i, j) = s;
   }
 }
