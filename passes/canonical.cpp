@@ -5,6 +5,7 @@
 // touches memory.
 #include "collapsed.h"
 #include "complex_parts.h"
+#include "conditional_steps.h"
 #include "ir_candidates.h"
 #include "known_targets.h"
 #include "nest_parts.h"
@@ -260,6 +261,7 @@ Canonical::Canonical() {
   Passes.addPass(SmallestPass());
   Passes.addPass(SwitchesPass());
   Passes.addPass(LoopSimplifyPass());
+  Passes.addPass(ConditionalStepsPass());
   Passes.addPass(BarrierPass());
   Passes.addPass(StoredCountersPass());
   addHoistPasses(Passes);

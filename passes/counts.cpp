@@ -140,6 +140,10 @@ const SCEV *Counts::known(Value &W) {
   // a row of choices doubles the work with each.
   enum { LooksMax = 20000 };
   auto *I = dyn_cast<Instruction>(&W);
+  // In front of the nest, a choice is what it is unless a side is given.
+  if (auto *Choice = dyn_cast<SelectInst>(&W);
+      Choice && !Outer.contains(I) && Code.Ways.of(*Choice, SE))
+    return chosen(*Choice);
   if (!I || !Outer.contains(I) || Looks > LooksMax || !Open.insert(I).second)
     return nullptr;
   Looks++;

@@ -3,7 +3,7 @@
 // RUN: env NPUTEIR_OPTIONS=cpu=off,min-macs=0 %verify -O1 %s
 // RUN: env NPUTEIR_OPTIONS=cpu=off,min-macs=0 %verify -O2 %s
 // RUN: env NPUTEIR_OPTIONS=cpu=off,min-macs=0 %verify -O3 %s
-// DONE: 96
+// DONE: 113
 #include "forms.h"
 #include <math.h>
 #define I for (int i = 0; i < M; i++)
@@ -220,5 +220,71 @@ INT_FORM(switched_sum) { // and what is no product
     case 4: C[i * N + j] -= A[i * K + k] * B[k * N + j]; break;
     case 5: C[i * N + j] = 0; break;
     }
+  }
+}
+// Pointers that are stepped on under such a condition.
+INT_FORM(bias_stepped_on) { // as in CMSIS-NN
+  for (int i = 0; i < M; i++) { // expected-remark 2 {{mk,nk->mn}}
+    const int32_t *bias = K & 1 ? C + 64 * 64 : 0;
+    const int8_t *b = B;
+    for (int j = 0; j < N; j++) {
+      int s = 0;
+      if (bias)
+        s = *bias++;
+      for (int k = 0; k < K; k++)
+        s += A[i * K + k] * *b++;
+      C[i * N + j] = s;
+    }
+  }
+}
+INT_FORM(bias_of_pairs) { // .. by several, with half as many iterations
+  for (int i = 0; i < M; i++) { // expected-remark 2 {{mk,nk->mn}}
+    const int32_t *bias = K & 1 ? C + 64 * 64 : 0;
+    const int8_t *b = B;
+    int32_t *c = C + i * (N / 2 * 2);
+    for (int j = 0; j < N / 2; j++) {
+      int s = 0, t = 0;
+      if (bias)
+        s = *bias++, t = *bias++;
+      for (int k = 0; k < K; k++)
+        s += A[i * K + k] * b[k], t += A[i * K + k] * b[K + k];
+      *c++ = s;
+      *c++ = t;
+      b += 2 * K;
+    }
+  }
+}
+INT_FORM(scale_stepped_on) { // the condition is another one
+  int scaled = N & 1;
+  for (int i = 0; i < M; i++) { // expected-remark 2 {{mk,kn->mn}}
+    const int8_t *scale = A;
+    for (int j = 0; j < N; j++) {
+      int s = 0;
+      L s += A[i * K + k] * B[k * N + j];
+      C[i * N + j] = scaled ? s * *scale : s;
+      scale += scaled ? 3 : 1;
+    }
+  }
+}
+INT_FORM(bias_of_some) { // near miss: the condition changes in the nest
+  const int32_t *bias = C + 64 * 64;
+  I J { // expected-remark {{kept}}
+    int s = 0;
+    if (i & 1)
+      s = *bias++;
+    L s += A[i * K + k] * B[k * N + j];
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(bias_that_ends) { // near miss: .. as the pointer becomes null
+  const int32_t *bias = C + 64 * 64;
+  I J { // expected-remark {{kept}}
+    int s = 0;
+    if (bias)
+      s = *bias++;
+    if (s > 1)
+      bias = 0;
+    L s += A[i * K + k] * B[k * N + j];
+    C[i * N + j] = s;
   }
 }
