@@ -186,6 +186,57 @@ struct SmallestPass : PassInfoMixin<SmallestPass> {
   }
 };
 
+// Of a loop that runs once at most InstCombine knows what its counter is behind
+// the body: j = 1 for (j = 0; j < n % 2; j++), n = 0 for (n &= 1; n; n--).  It
+// becomes a step again, of which the number of iterations is known.
+struct OnceCountersPass : PassInfoMixin<OnceCountersPass> {
+  // In an iteration P is one number, and the loop ends with the next; null: it
+  // may be several, or go on.
+  static Constant *step(PHINode &P, const Loop &L, ScalarEvolution &SE) {
+    BasicBlock *Head = L.getHeader(), *Latch = L.getLoopLatch();
+    auto *Branch = dyn_cast<BranchInst>(Head->getTerminator());
+    if (!Latch || !L.getLoopPreheader() || !Branch || !Branch->isConditional())
+      return nullptr;
+    auto *Compare = dyn_cast<ICmpInst>(Branch->getCondition());
+    auto *Next = dyn_cast<ConstantInt>(P.getIncomingValueForBlock(Latch));
+    Value *Start = P.getIncomingValueForBlock(L.getLoopPreheader());
+    bool Goes = L.contains(Branch->getSuccessor(0));
+    if (!Compare || Compare->getOperand(0) != &P || !Next ||
+        L.contains(Branch->getSuccessor(Goes)))
+      return nullptr;
+    CmpInst::Predicate Is =
+        Goes ? Compare->getPredicate() : Compare->getInversePredicate();
+    const SCEV *End = SE.getSCEV(Compare->getOperand(1));
+    if (!SE.isKnownPredicate(CmpInst::getInversePredicate(Is),
+                             SE.getConstant(Next), End))
+      return nullptr;
+    if (auto *First = dyn_cast<ConstantInt>(Start))
+      return ConstantInt::get(P.getType(),
+                              Next->getValue() - First->getValue());
+    bool IsOne = Is == CmpInst::ICMP_NE && End->isZero() && Next->isZero() &&
+                 SE.getUnsignedRangeMax(SE.getSCEV(Start)).ule(1);
+    return IsOne ? ConstantInt::getAllOnesValue(P.getType()) : nullptr;
+  }
+
+  PreservedAnalyses run(Function &F, FunctionAnalysisManager &FAM) {
+    auto &SE = FAM.getResult<ScalarEvolutionAnalysis>(F);
+    bool Changed = false;
+    for (Loop *L : FAM.getResult<LoopAnalysis>(F).getLoopsInPreorder())
+      for (PHINode &P : L->getHeader()->phis()) {
+        Constant *Step = P.getType()->isIntegerTy() ? step(P, *L, SE) : nullptr;
+        if (!Step || Step->isNullValue())
+          continue;
+        BasicBlock *Latch = L->getLoopLatch();
+        P.setIncomingValueForBlock(
+            Latch, IRBuilder<>(Latch->getTerminator()).CreateNSWAdd(&P, Step));
+        Changed = true;
+      }
+    PreservedAnalyses PA;
+    PA.preserveSet<CFGAnalyses>();
+    return Changed ? PA : PreservedAnalyses::all();
+  }
+};
+
 // An element that is stored on each side of a condition is stored once.  But
 // where a pointer starts at a + i in front of a loop and is stepped on by n at
 // its end, the addition is not moved into the loop's head: something at the end
@@ -262,6 +313,7 @@ Canonical::Canonical() {
   Passes.addPass(SwitchesPass());
   Passes.addPass(LoopSimplifyPass());
   Passes.addPass(ConditionalStepsPass());
+  Passes.addPass(OnceCountersPass());
   Passes.addPass(BarrierPass());
   Passes.addPass(StoredCountersPass());
   addHoistPasses(Passes);

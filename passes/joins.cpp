@@ -265,9 +265,12 @@ const SCEV *Joins::wayTo(int L, const Remainder &R, ArrayRef<Address> All) {
       if (Stride->isOne() && !isa<SCEVCouldNotCompute>(Way))
         return Way;
       const auto *Steps = dyn_cast<SCEVMulExpr>(Way);
-      if (!Steps || Steps->getOperand(0) != Stride)
+      const auto *Many =
+          Steps ? dyn_cast<SCEVConstant>(Steps->getOperand(0)) : nullptr;
+      if (!Many || !Many->getAPInt().srem(Stride->getAPInt()).isZero())
         continue;
-      SmallVector<const SCEV *, 4> Factors(drop_begin(Steps->operands()));
+      SmallVector<const SCEV *, 4> Factors(Steps->operands());
+      Factors[0] = SE.getConstant(Many->getAPInt().sdiv(Stride->getAPInt()));
       return SE.getMulExpr(Factors);
     }
   return nullptr;
@@ -281,42 +284,88 @@ int64_t Joins::stepOfCounter(int L) {
   return Rec && Rec->getType()->isIntegerTy() ? std::abs(stepOf(Rec, SE)) : 0;
 }
 
-bool Joins::findRemainder(int L, int Before, ArrayRef<Address> All) {
+// How often Short is in Long; 0: that is not known.
+static int64_t timesIn(const SCEV *Long, const SCEV *Short,
+                       ScalarEvolution &SE) {
+  auto FactorOf = [](const SCEV *S) {
+    const auto *M = dyn_cast<SCEVMulExpr>(S);
+    const auto *C = dyn_cast<SCEVConstant>(M ? M->getOperand(0) : S);
+    return C && C->getAPInt().isSignedIntN(32) ? C->getAPInt().getSExtValue()
+                                               : 1;
+  };
+  int64_t Of = FactorOf(Long), By = FactorOf(Short);
+  bool Whole = By != 0 && Of % By == 0 && Of / By > 0;
+  const SCEV *Times =
+      Whole ? SE.getConstant(Long->getType(), (uint64_t)(Of / By)) : nullptr;
+  return Whole && SE.getMulExpr(Times, Short) == Long ? Of / By : 0;
+}
+
+// How many numbers of L one iteration of Before may stand for: as many as their
+// counters say, or as an address of one goes further than one of the other.
+SmallVector<int64_t, 4> Joins::ratiosOf(int L, int Before,
+                                        ArrayRef<Address> All) {
+  enum { RatioMax = 64 };
   const SCEV *End;
   CmpInst::Predicate Is;
-  assert(Before < L && Remainders[L].After < 0);
+  int64_t Long = stepOf(counter(*Loops[Before], End, Is), SE);
+  int64_t Short = stepOf(counter(*Loops[L], End, Is), SE);
+  SmallVector<int64_t, 4> Ratios;
+  if (!Long || !Short)
+    return Ratios;
+  if (Long % Short == 0 && Long / Short >= 1)
+    Ratios.push_back(Long / Short);
+  if (std::abs(Long) > 1 || std::abs(Short) > 1)
+    return Ratios;
+  for (const Address &X : All)
+    for (const Address &Y : All) {
+      if (!X.Stride[L] || !Y.Stride[Before] || ++Compared > ComparedMax)
+        continue;
+      int64_t Ratio = timesIn(Y.Stride[Before], X.Stride[L], SE);
+      if (Ratio > 1 && Ratio <= RatioMax && Ratios.size() < 4 &&
+          !is_contained(Ratios, Ratio))
+        Ratios.push_back(Ratio);
+    }
+  return Ratios;
+}
+
+// Their counters say how far the loop before L has come.
+const SCEV *Joins::countedTo(int L, int Before) {
+  const SCEV *End;
+  CmpInst::Predicate Is;
   const SCEVAddRecExpr *Old = counter(*Loops[Before], End, Is);
   const SCEVAddRecExpr *New = counter(*Loops[L], End, Is);
-  int64_t Long = stepOf(Old, SE), Short = stepOf(New, SE);
-  if (!Long || !Short || Long % Short || Long / Short < 1)
-    return false;
-  Remainder R = {Before, Long / Short, nullptr};
-  const SCEV *Done = R.Distance =
-      SE.getMulExpr(constant(R.Ratio), Extents[Before]);
-  bool Found = isRemainder(L, R, All);
-  if (!Found && (Short == 1 || Short == -1) && New->getType()->isIntegerTy()) {
-    R.Distance =
-        SE.getMinusSCEV(number(firstOf(New, *Loops[L], SE), true),
-                        number(firstOf(Old, *Loops[Before], SE), true));
-    if (Short < 0)
-      R.Distance = SE.getNegativeSCEV(R.Distance);
-    // Loops that both begin at zero are no parts of one.
-    Found =
-        !R.Distance->isZero() && usable(R.Distance) && isRemainder(L, R, All);
+  int64_t Short = stepOf(New, SE);
+  if ((Short != 1 && Short != -1) || !New->getType()->isIntegerTy())
+    return nullptr;
+  const SCEV *Way =
+      SE.getMinusSCEV(number(firstOf(New, *Loops[L], SE), true),
+                      number(firstOf(Old, *Loops[Before], SE), true));
+  Way = Short < 0 ? SE.getNegativeSCEV(Way) : Way;
+  // Loops that both begin at zero are no parts of one.
+  return Way->isZero() ? nullptr : Way;
+}
+
+bool Joins::findRemainder(int L, int Before, ArrayRef<Address> All) {
+  assert(Before < L && Remainders[L].After < 0);
+  for (int64_t Ratio : ratiosOf(L, Before, All)) {
+    const SCEV *Done = SE.getMulExpr(constant(Ratio), Extents[Before]);
+    Remainder R = {Before, Ratio, Done};
+    auto Try = [&](const SCEV *Distance) {
+      R.Distance = Distance;
+      return Distance && usable(Distance) && isRemainder(L, R, All);
+    };
+    if (!isRemainder(L, R, All) && !Try(countedTo(L, Before)) &&
+        !Try(wayTo(L, R, All)))
+      continue;
+    if (R.Distance != Done)
+      Equal.push_back({R.Distance, Done});
+    Conditions If(SE, Counted);
+    for (int Part : {Before, L})
+      If.within(Extents[Part], 0, INT32_MAX);
+    Remainders[L] = R;
+    return true;
   }
-  if (const SCEV *Way = Found ? nullptr : wayTo(L, R, All)) {
-    R.Distance = Way;
-    Found = usable(Way) && isRemainder(L, R, All);
-  }
-  if (!Found)
-    return false;
-  if (R.Distance != Done)
-    Equal.push_back({R.Distance, Done});
-  Conditions If(SE, Counted);
-  for (int Part : {Before, L})
-    If.within(Extents[Part], 0, INT32_MAX);
-  Remainders[L] = R;
-  return true;
+  return false;
 }
 
 // Whoever looks at the number of an iteration sees its own loop's.

@@ -41,6 +41,9 @@ private:
   bool isRemainder(int L, const Remainder &R, llvm::ArrayRef<Address> All);
   const llvm::SCEV *wayTo(int L, const Remainder &R,
                           llvm::ArrayRef<Address> All);
+  llvm::SmallVector<int64_t, 4> ratiosOf(int L, int Before,
+                                         llvm::ArrayRef<Address> All);
+  const llvm::SCEV *countedTo(int L, int Before);
   bool findRemainder(int L, int Before, llvm::ArrayRef<Address> All);
 };
 

@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 196
+// DONE: 234
 #include "forms.h"
 #define I for (int i = 0; i < M; i++)
 #define J for (int j = 0; j < N; j++)
@@ -290,4 +290,111 @@ static inline int one_less(int n, const int8_t *x, const int8_t *y) {
 }
 INT_FORM(in_a_function_with_a_gap) {
   I J C[i * N + j] = one_less(K, A + i * K, B + j * K); // expected-remark 1-2 {{nest}}
+}
+
+// Loops that count blocks, and what they leave.
+#define A_B(k) A[i * K + (k)] * B[j * K + (k)]
+INT_FORM(blocks_counted) {
+  I J { // expected-remark {{mk,nk->mn with m=n_i n=n_j k=n_l}}
+    int s = 0;
+    for (int k = 0; k < K / 4; k++)
+      s += A_B(4 * k) + A_B(4 * k + 1) + A_B(4 * k + 2) + A_B(4 * k + 3);
+    for (int k = 0; k < K % 4; k++)
+      s += A_B(K / 4 * 4 + k);
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(blocks_of_pointers) { // as in CMSIS
+  if (K < 0)
+    return;
+  I J { // expected-remark {{mk,nk->mn with m=n_i n=n_j k=n_l}}
+    const int8_t *a = A + i * K, *b = B + j * K;
+    int s = 0, n = K >> 2;
+    while (n > 0) {
+      s += *a++ * *b++;
+      s += *a++ * *b++;
+      s += *a++ * *b++;
+      s += *a++ * *b++;
+      n--;
+    }
+    n = K & 3;
+    while (n > 0) {
+      s += *a++ * *b++;
+      n--;
+    }
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(pairs_counted) { // the loop behind them runs once at most
+  if (K < 0)
+    return;
+  I J { // expected-remark {{mk,nk->mn with m=n_i n=n_j k=n_l}}
+    const int8_t *a = A + i * K, *b = B + j * K;
+    int s = 0, n = K >> 1;
+    while (n) {
+      s += *a++ * *b++;
+      s += *a++ * *b++;
+      n--;
+    }
+    n = K & 1;
+    while (n) {
+      s += *a++ * *b++;
+      n--;
+    }
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(pairs_of_columns) { // .. which is behind the nest of pairs then
+  int32_t *c = C;
+  I { // expected-remark {{mk,nk->mn with m=n_i n=n_j.all k=n_k}}
+    const int8_t *b = B;
+    for (int j = 0; j < N / 2; j++) {
+      int s = 0, t = 0;
+      for (int k = 0; k < K; k++) {
+        s += A[i * K + k] * b[k];
+        t += A[i * K + k] * b[K + k];
+      }
+      *c++ = s;
+      *c++ = t;
+      b += 2 * K;
+    }
+    for (int j = 0; j < N % 2; j++) {
+      int s = 0;
+      for (int k = 0; k < K; k++)
+        s += A[i * K + k] * *b++;
+      *c++ = s;
+    }
+  }
+}
+INT_FORM(one_block_further) { // near miss at run time
+  I J { // expected-remark {{mk,nk->mn with m=n_i n=n_j k=n_l}}
+    int s = 0;
+    for (int k = 0; k < K / 4; k++)
+      s += A_B(4 * k) + A_B(4 * k + 1) + A_B(4 * k + 2) + A_B(4 * k + 3);
+    for (int k = 0; k < K % 4; k++)
+      s += A_B(K / 4 * 4 + k + (N & 1));
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(three_of_four) { // near miss: two sums
+  I J { // expected-remark 2 {{n=n_j k=n_k}}
+    int s = 0;
+    for (int k = 0; k < K / 4; k++)
+      s += A_B(4 * k) + A_B(4 * k + 1) + A_B(4 * k + 2);
+    for (int k = 0; k < K % 4; k++)
+      s += A_B(K / 4 * 4 + k);
+    C[i * N + j] = s;
+  }
+}
+INT_FORM(twice_at_most) { // near miss: once, or with what InstCombine kept
+  if (K < 0)
+    return;
+  I J { // expected-remark 1-2 {{nest}}
+    int s = 0, n = K & 2;
+    while (n) {
+      s += A_B(n);
+      n = n == 2 ? 1 : 0;
+    }
+    C[i * N + j] = s;
+  }
 }
