@@ -347,7 +347,7 @@ bool Expressions::isSkippedAlike(const Instruction &I, const BasicBlock *B,
     return false;
   const auto *C = cast<Instruction>(Branch->getCondition());
   Skips = true;
-  return requireSkipped(*C, Side, X, isa<StoreInst>(I), Outer, Places, R);
+  return requireSkipped(*C, Side, X, I, Outer, Places, R);
 }
 
 } // namespace nputeir

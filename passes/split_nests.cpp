@@ -15,7 +15,7 @@
 #include "symmetric.h"
 #include "triangle_sums.h"
 #include "triangles.h"
-#include "triangular_solves.h"
+#include "triangles_in_place.h"
 
 #include "llvm/Transforms/Utils/LoopUtils.h"
 
@@ -84,8 +84,9 @@ public:
     LoopFacts Facts = facts();
     BasicBlock *Kept = nullptr;
     if (!splitAlike(Facts, Tried, [&](Loop &L) {
-          return splitTriangleSum(L, Facts) || splitTriangularSolve(L, Facts) ||
-                 interchange(L, Facts) || splitBlock(L, Facts, Least, Kept);
+          return splitTriangleInPlace(L, Facts, Parts) ||
+                 splitTriangleSum(L, Facts) || interchange(L, Facts) ||
+                 splitBlock(L, Facts, Least, Kept);
         }))
       return false;
     if (Parts.empty())
@@ -120,7 +121,7 @@ public:
     return any_of(Facts.LI.getLoopsInPreorder(), [&](Loop *L) {
       return mayBeTried(*L, Tried) &&
              (isTriangleSum(*L, Facts) || isSymmetric(*L, Facts) ||
-              isTriangularSolve(*L, Facts) || addsScattered(*L, Facts) ||
+              isTriangleInPlace(*L, Facts) || addsScattered(*L, Facts) ||
               hasRemainder(*L, Facts));
     });
   }

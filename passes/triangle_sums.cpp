@@ -35,7 +35,7 @@
 #include "triangle_sums.h"
 #include "old_content.h"
 #include "sum_loops.h"
-#include "uneven.h"
+#include "uneven_sums.h"
 
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Local.h"
@@ -45,19 +45,13 @@ using namespace llvm;
 namespace nputeir {
 namespace {
 
-enum { SumBlocksMax = 64, AddressCodeMax = 16 };
+enum { SumBlocksMax = 64 };
 
-class TriangleSum : UnevenNest {
-  Loop *K = nullptr;           // over the terms of a sum
-  Loop *Around = nullptr;      // K's parent: L, or a loop in it
-  Loop *Across = nullptr;      // the loop over columns around K; null: none
-  PHINode *Sum = nullptr;      // null: it is kept in its element
-  PHINode *Result = nullptr;   // Sum behind K
-  StoreInst *Stored = nullptr; // what becomes of Result
+class TriangleSum : UnevenSum {
+  Loop *Across = nullptr; // the loop over columns around K; null: none
   SmallVector<Instruction *, 8> Accesses;
-  SmallVector<StoreInst *, 8> Before, After; // of K
-  struct Element {                           // strides and bytes of one
-    const SCEV *Place, *Row, *Column;        // Place: of the first
+  struct Element {                    // strides and bytes of one
+    const SCEV *Place, *Row, *Column; // Place: of the first
     uint64_t Bytes;
     const Loop *Over; // columns
   };
@@ -77,7 +71,7 @@ class TriangleSum : UnevenNest {
   bool IsScattered = false;
 
 public:
-  TriangleSum(Loop &L, LoopFacts &Facts) : UnevenNest(L, Facts) {}
+  TriangleSum(Loop &L, LoopFacts &Facts) : UnevenSum(L, Facts) {}
 
   bool isOne() {
     return canBeCopied(L) && L.getNumBlocks() <= SumBlocksMax &&
@@ -89,33 +83,6 @@ public:
 
 private:
   // ---- is it one? ----
-
-  // K changes where it is, and one sum, which is all that is read behind it.
-  bool findSum(Loop &X) {
-    K = &X;
-    if (X.getExitingBlock() != X.getHeader())
-      return false;
-    for (PHINode &P : X.getHeader()->phis()) {
-      const SCEVAddRecExpr *Rec = counter(P, X);
-      if (Rec && SE.isLoopInvariant(Rec->getStepRecurrence(SE), &L))
-        continue;
-      if (Rec || Sum)
-        return false;
-      Sum = &P;
-    }
-    for (const BasicBlock *B : X.blocks())
-      for (const Instruction &I : *B)
-        for (const User *U : I.users()) {
-          if (X.contains(cast<Instruction>(U)))
-            continue;
-          auto *P = dyn_cast<PHINode>(const_cast<User *>(U));
-          if (&I != Sum || !P || P->getParent() != X.getExitBlock() ||
-              P->getNumIncomingValues() != 1 || Result)
-            return false;
-          Result = P;
-        }
-    return !Sum || Result;
-  }
 
   bool findAround() {
     Around = K->getParentLoop();
@@ -198,54 +165,6 @@ private:
         return false;
     }
     return Own.Place && InSum == !Sum;
-  }
-
-  // A sum in a register is stored in every iteration around it.
-  bool isSumStored() {
-    if (!Sum)
-      return true;
-    for (StoreInst *S : After)
-      if (!Stored && LI.getLoopFor(S->getParent()) == Around &&
-          DT.dominates(S->getParent(), Around->getLoopLatch()))
-        Stored = S;
-    SmallVector<Instruction *, AddressCodeMax> Code;
-    return Stored && Around != &L && isOnlyStored(*Result, false) &&
-           Stored->getValueOperand()->getType() == Sum->getType() &&
-           findAddress(Stored->getPointerOperand(), Code);
-  }
-
-  // Code of Around that computes V, in order; false: it cannot stand in front
-  // of K.
-  bool findAddress(Value *V, SmallVectorImpl<Instruction *> &Code) {
-    auto *I = dyn_cast<Instruction>(V);
-    if (!I || DT.dominates(I, K->getLoopPreheader()->getTerminator()) ||
-        is_contained(Code, I))
-      return true;
-    if (!isa<GetElementPtrInst, CastInst, BinaryOperator>(I) ||
-        I->isIntDivRem() || Code.size() >= AddressCodeMax ||
-        !all_of(I->operands(), [&](Value *X) { return findAddress(X, Code); }))
-      return false;
-    Code.push_back(I);
-    return true;
-  }
-
-  // In front of K, what is computed from I goes to elements and into the sum;
-  // behind K, to elements.  The part that drops these stores needs I no more:
-  // there it may be another number, by which nothing may branch.
-  bool isOnlyStored(const Instruction &I, bool InFront) {
-    const Instruction *End = K->getHeader()->getTerminator();
-    return all_of(I.uses(), [&](const Use &U) {
-      const auto *User = cast<Instruction>(U.getUser());
-      if (InFront && User == Sum)
-        return true;
-      if (K->contains(User) || isa<PHINode, LoadInst>(User) ||
-          User->isTerminator() ||
-          (InFront && !comesBefore(*User, *End, LI, DT)))
-        return false;
-      if (const auto *S = dyn_cast<StoreInst>(User))
-        return S->getValueOperand() == &I;
-      return isOnlyStored(*User, InFront);
-    });
   }
 
   // A row that is read in place is behind the present one, as far as the sum
@@ -405,22 +324,6 @@ private:
     DeleteDeadBlocks(Unreached);
   }
 
-  // Where the sum is stored, in front of K.
-  Value *addressInFront() {
-    SmallVector<Instruction *, AddressCodeMax> Code;
-    findAddress(Stored->getPointerOperand(), Code);
-    ValueToValueMapTy Map;
-    for (Instruction *I : Code) {
-      Instruction *Copied = I->clone();
-      Copied->insertBefore(K->getLoopPreheader()->getTerminator());
-      RemapInstruction(Copied, Map,
-                       RF_NoModuleLevelChanges | RF_IgnoreMissingLocals);
-      Map[I] = Copied;
-    }
-    Value *Moved = Map.lookup(Stored->getPointerOperand());
-    return Moved ? Moved : Stored->getPointerOperand();
-  }
-
   // A copy of L that does some terms of a block of rows.
   void formTerms(BasicBlock *Front, ValueToValueMapTy &Map, Value *Begin,
                  bool IsRectangle) {
@@ -452,27 +355,6 @@ private:
       Load->setAlignment(Old.alignment(B));
       Load->dropUnknownNonDebugMetadata();
     }
-  }
-
-  // The sum of the first part goes on in the second.
-  void handOver(Value *Address, ValueToValueMapTy &First,
-                ValueToValueMapTy &Second) {
-    auto At = [&](ValueToValueMapTy &Map) {
-      Value *Copied = Map.lookup(Address);
-      return Copied ? Copied : Address;
-    };
-    auto *Sums = cast<PHINode>(First[Result]);
-    IRBuilder<> B(&*Sums->getParent()->getFirstInsertionPt());
-    B.SetCurrentDebugLocation(Stored->getDebugLoc());
-    B.CreateAlignedStore(Sums, At(First), Stored->getAlign());
-    BasicBlock *InFront = frontOf(*K, &Second);
-    B.SetInsertPoint(InFront->getTerminator());
-    Value *SoFar =
-        B.CreateAlignedLoad(Sum->getType(), At(Second), Stored->getAlign());
-    auto *Own = cast<PHINode>(Second[Sum]);
-    Value *Start = Own->getIncomingValueForBlock(InFront);
-    Own->setIncomingValueForBlock(InFront, SoFar);
-    RecursivelyDeleteTriviallyDeadInstructions(Start);
   }
 
   // If there is a copy it is made, or there is no memory for it and the nest is
@@ -510,8 +392,10 @@ public:
     formTerms(X.Others, X.OfOthers, X.Begin, false);
     ValueToValueMapTy &First = FromStart ? X.OfRectangle : X.OfOthers;
     ValueToValueMapTy &Second = FromStart ? X.OfOthers : X.OfRectangle;
-    if (Sum)
-      handOver(Address, First, Second);
+    if (Sum) {
+      leaveSum(Address, First);
+      goOnWithSum(Address, Second);
+    }
     dropStores(After, First);
     dropStores(Before, Second);
     if (Branch)

@@ -171,7 +171,8 @@ bool UnevenNest::isEqual(const SCEV *X, const SCEV *Y) {
   const SCEV *Way = SE.getMinusSCEV(X, Y);
   if (isa<SCEVConstant>(Way) || isa<SCEVCouldNotCompute>(Way))
     return Way->isZero();
-  Equal.push_back({X, Y});
+  if (!is_contained(Equal, std::make_pair(X, Y)))
+    Equal.push_back({X, Y});
   return true;
 }
 

@@ -55,19 +55,37 @@ bool findLoads(const Instruction &Condition, Loop &Outer, Joins &Places,
   return !S.Loads.empty();
 }
 
+const SCEV *notZero(const SCEV *Stride) {
+  return Stride && !Stride->isZero() ? Stride : nullptr;
+}
+
 bool isMoved(const ZeroSkip &S, int L) {
   return any_of(S.Loads, [&](const ZeroSkip::Element &E) {
-    return E.Stride[(size_t)L] && !E.Stride[(size_t)L]->isZero();
+    return notZero(E.Stride[(size_t)L]);
+  });
+}
+
+// The condition reads what is at X itself.
+bool isRead(const ZeroSkip &S, const Address &X, const Type *T) {
+  return any_of(S.Loads, [&](const ZeroSkip::Element &E) {
+    return E.Start == X.Start && E.Load->getType() == T &&
+           std::equal(E.Stride.begin(), E.Stride.end(), X.Stride.begin(),
+                      X.Stride.end(), [](const SCEV *Own, const SCEV *Other) {
+                        return notZero(Own) == notZero(Other);
+                      });
   });
 }
 
 } // namespace
 
 bool requireSkipped(const Instruction &Condition, bool Side, const Address &X,
-                    bool IsStore, Loop &Outer, Joins &Places, IRNest &R) {
+                    const Instruction &I, Loop &Outer, Joins &Places,
+                    IRNest &R) {
   ZeroSkip S = {&Condition, Side, {}, {}, {}, false};
   if (!findLoads(Condition, Outer, Places, S))
     return false;
+  if (isa<LoadInst>(I) && isRead(S, X, I.getType()))
+    return true;
   for (int L = 0; L < (int)X.Stride.size(); L++) {
     if (!isMoved(S, L))
       continue;
@@ -79,7 +97,7 @@ bool requireSkipped(const Instruction &Condition, bool Side, const Address &X,
   if (S.Common.size() > LoopsAtOnce || S.Others.size() > LoopsAtOnce)
     return false;
   // Which element is the last one is known of a single loop.
-  S.All = IsStore || S.Common.size() > 1;
+  S.All = isa<StoreInst>(I) || S.Common.size() > 1;
   if (none_of(R.Skips, [&](const ZeroSkip &Old) {
         return Old.Condition == S.Condition && Old.Side == S.Side &&
                Old.Common == S.Common && (Old.All || !S.All);

@@ -6,13 +6,14 @@
 
 namespace nputeir {
 
-// Adds to R what must hold for an access at X, which the source makes where
-// Condition is Side, to be possible in all iterations: of a store, that some
-// iteration makes it; of a load, that the first and the last element are read,
-// so that those between are readable, too.  False: this cannot be asked.
+// Adds to R what must hold for the access of I at X, which the source makes
+// where Condition is Side, to be possible in all iterations: of a store, that
+// some iteration makes it; of a load, that the first and the last element are
+// read, so that those between are readable, too, unless the condition reads
+// them itself.  False: this cannot be asked.
 bool requireSkipped(const llvm::Instruction &Condition, bool Side,
-                    const Address &X, bool IsStore, llvm::Loop &Outer,
-                    Joins &Places, IRNest &R);
+                    const Address &X, const llvm::Instruction &I,
+                    llvm::Loop &Outer, Joins &Places, IRNest &R);
 
 } // namespace nputeir
 

@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 15
+// DONE: 18
 #include "forms.h"
 
 #define I for (int i = 0; i < M; i++)
@@ -75,6 +75,13 @@ INT_FORM(rows_further_behind) { // which row is asked when running
   }
 }
 
+INT_FORM(changed_before_upwards) { // a system
+  I_DOWN J { // expected-remark {{replaced by a call: km,nk->nm}}
+    int32_t s = 0;
+    BEHIND s += A[i * 64 + k] * C[k * 64 + j];
+    C_IJ = s;
+  }
+}
 // ---- near misses ----
 
 INT_FORM(changed_before) { // rows in front of the present one
@@ -83,13 +90,6 @@ INT_FORM(changed_before) { // rows in front of the present one
     BEFORE s += A[i * 64 + k] * C[k * 64 + j];
     DIAGONAL(s +=, C_IJ)
     C_IJ = 3 * s;
-  }
-}
-INT_FORM(changed_before_upwards) {
-  I_DOWN J { // expected-remark {{kept}}
-    int32_t s = 0;
-    BEHIND s += A[i * 64 + k] * C[k * 64 + j];
-    C_IJ = s;
   }
 }
 INT_FORM(next_column) {

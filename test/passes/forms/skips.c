@@ -2,7 +2,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 84
+// DONE: 99
 #include "forms.h"
 #define I for (int i = 0; i < M; i++)
 #define J for (int j = 0; j < N; j++)
@@ -63,8 +63,8 @@ INT_FORM(nothing_there) { // no row of B may be read
   I L if (x[i * K + k] != 0) J c += x[i * K + k] * y[k * N + j]; // expected-remark {{mk,kn->mn}}
 }
 INT_FORM(batched) {
-  for (int n = 0; n < 2; n++)
-    I // expected-remark {{mk,kn->mn}}
+  for (int n = 0; n < 2; n++) // expected-remark {{mxk,kn->mxn}}
+    I
       L if (A[(n * M + i) * K + k] != 0)
         J C[(n * M + i) * N + j] += A[(n * M + i) * K + k] * b;
 }

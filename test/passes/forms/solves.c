@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 15
+// DONE: 36
 #include "forms.h"
 
 #define I for (int i = 0; i < M; i++)
@@ -41,7 +41,8 @@ INT_FORM(transposed) {
   }
 }
 INT_FORM(unit) { // nothing is done to a row itself
-  I BEHIND J C_KJ -= A[k * 64 + i] * C_IJ; // expected-remark {{replaced by a call}}
+  I BEHIND J // expected-remark {{replaced by a call}}
+    C_KJ -= A[k * 64 + i] * C_IJ;
 }
 INT_FORM(strides) { // known when running, as indices of 32 bits
   const int lda = M + 1, ldc = N < 64 ? N : 64;
@@ -56,7 +57,24 @@ INT_FORM(rows_may_meet) { // they do where N is more than 2
 }
 INT_FORM(may_meet_the_matrix) { // it does for K = 7
   const int8_t *X = K == 7 ? (const int8_t *)(C + 64 * 20) : A;
-  I BEHIND J C_KJ -= X[k * 64 + i] * C_IJ; // expected-remark {{replaced by a call}}
+  I BEHIND J // expected-remark {{replaced by a call}}
+    C_KJ -= X[k * 64 + i] * C_IJ;
+}
+
+INT_FORM(changed_behind) { // as reference BLAS scales rows
+  I { // expected-remark {{replaced by a call: km,nk->nm}}
+    OWN_ROW
+    BEHIND J C_KJ -= A[k * 64 + i] * C_IJ;
+    J C_IJ *= 3;
+  }
+}
+INT_FORM(unless_zero) {
+  J I { // expected-remark {{replaced by a call: km,nk->nm}}
+    if (C_IJ != 0) {
+      C_IJ *= A[i * 64 + i];
+      BEHIND C_KJ -= C_IJ * A[k * 64 + i];
+    }
+  }
 }
 
 // The runtime of these tests declines what has overlapping ranges of bytes.
@@ -83,11 +101,6 @@ INT_FORM(own_row_too) {
       J C_KJ -= A[k * 64 + i] * C_IJ;
   }
 }
-INT_FORM(rows_before) { // which have been read already
-  I { // expected-remark {{kept}}
-    BEFORE J C_KJ -= A[k * 64 + i] * C_IJ;
-  }
-}
 INT_FORM(next_column) {
   I { // expected-remark {{kept}}
     BEHIND J C_KJ -= A[k * 64 + i] * C[i * 64 + j + 1];
@@ -103,9 +116,39 @@ INT_FORM(of_the_row_behind) {
     BEHIND J C_KJ -= A[k * 64 + i] * C_IJ + C[i * 64 + 64 + j];
   }
 }
-INT_FORM(changed_behind) { // what has been subtracted was of the row before
-  I { // expected-remark {{kept}}
-    BEHIND J C_KJ -= A[k * 64 + i] * C_IJ;
-    J C_IJ *= 3;
+INT_FORM(unless_something_else) { // what a row becomes says something else
+  J I { // expected-remark {{kept}}
+    if (C_IJ != 3) {
+      C_IJ *= A[i * 64 + i];
+      BEHIND C_KJ -= C_IJ * A[k * 64 + i];
+    }
+  }
+}
+INT_FORM(more_than_multiples) { // where the row has become zero, too
+  J I { // expected-remark {{kept}}
+    if (C_IJ != 0) {
+      C_IJ *= A[i * 64 + i];
+      BEHIND C_KJ -= C_IJ * A[k * 64 + i] + B[k];
+    }
+  }
+}
+INT_FORM(changed_if_zero) { // then it is not, behind the condition
+  J I { // expected-remark {{kept}}
+    const int x = C_IJ;
+    C_IJ += 5;
+    if (x != 0)
+      BEHIND C_KJ -= C_IJ * A[k * 64 + i];
+  }
+}
+INT_FORM(several_times) { // the second time with other rows
+  for (int t = 0; t < 2; t++)
+    I BEHIND J // expected-remark {{replaced by a call}}
+        C_KJ -= A[k * 64 + i] * C_IJ;
+}
+INT_FORM(sum_in_front) { // of what is not solved yet
+  J { // expected-remark {{kept}}
+    int32_t s = 0;
+    I s += C_IJ;
+    I BEHIND C_KJ -= C_IJ * A[k * 64 + i] * s;
   }
 }
