@@ -130,6 +130,28 @@ bool Hoister::surplusesOf(const BasicBlock *B,
   return true;
 }
 
+// What leads to L says that it has work, as a row of a triangle that has its
+// diagonal.
+bool Hoister::alwaysRuns(const Loop &L) {
+  const auto *Branch = dyn_cast<BranchInst>(L.getHeader()->getTerminator());
+  const auto *Asked = Branch && Branch->isConditional()
+                          ? dyn_cast<ICmpInst>(Branch->getCondition())
+                          : nullptr;
+  if (!Asked || !SE.isSCEVable(Asked->getOperand(0)->getType()))
+    return false;
+  CmpInst::Predicate Stays = L.contains(Branch->getSuccessor(0))
+                                 ? Asked->getPredicate()
+                                 : Asked->getInversePredicate();
+  auto AtFirst = [&](unsigned Operand) {
+    const SCEV *S = SE.getSCEV(Asked->getOperand(Operand));
+    const auto *Rec = dyn_cast<SCEVAddRecExpr>(S);
+    return Rec && Rec->getLoop() == &L ? Rec->getStart() : S;
+  };
+  const SCEV *Left = AtFirst(0), *Right = AtFirst(1);
+  return SE.isLoopInvariant(Left, &L) && SE.isLoopInvariant(Right, &L) &&
+         SE.isLoopEntryGuardedByCond(&L, Stays, Left, Right);
+}
+
 // None of the counts is 0 when B runs in the loops around it, which runs then.
 // False: that depends on more.
 bool Hoister::countsBefore(const BasicBlock *B,
@@ -142,7 +164,8 @@ bool Hoister::countsBefore(const BasicBlock *B,
     for (; !always(B, *Around, DT); B = B->getSinglePredecessor())
       if (!surplusesOf(B, Counts))
         return false;
-    if (DT.properlyDominates(From, B))
+    if (DT.properlyDominates(From, B) &&
+        !(From == Around->getHeader() && alwaysRuns(*Around)))
       Counts.push_back(SE.getExitCount(Around, From));
     if (Around == &Outer)
       break;

@@ -51,6 +51,7 @@ private:
                 llvm::SmallVectorImpl<const llvm::SCEV *> &Counts);
   bool surplusesOf(const llvm::BasicBlock *B,
                    llvm::SmallVectorImpl<const llvm::SCEV *> &Counts);
+  bool alwaysRuns(const llvm::Loop &L);
   bool countsBefore(const llvm::BasicBlock *B,
                     llvm::SmallVectorImpl<const llvm::SCEV *> &Counts);
 };

@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 168
+// DONE: 186
 #include "forms.h"
 
 #define I for (int i = 0; i < M; i++)
@@ -49,6 +49,33 @@ INT_FORM(scaled_before) { // as PolyBench writes syrk
   I { // expected-remark {{replaced by a call: mk,nk->mn}}
     LOWER C_IJ *= 5;
     L LOWER C_IJ += AA;
+  }
+}
+// As f2c passes it: each row has an element on the diagonal, so that its sum's
+// length is read if there are rows.
+__attribute__((noinline)) const int64_t *in_memory(int64_t k) {
+  static int64_t length;
+  const int64_t *at = &length;
+  length = k;
+  __asm__ volatile("" : "+r"(at));
+  return at;
+}
+INT_FORM(length_in_memory) {
+  const int64_t *length = in_memory(K);
+  I LOWER { // expected-remark {{replaced by a call: mk,nk->mn}}
+    int32_t s = 0;
+    for (int k = 0; k < *length; k++)
+      s += AA;
+    C_IJ = 3 * s - C_IJ;
+  }
+}
+INT_FORM(length_in_memory_of_upper) {
+  const int64_t *length = in_memory(K);
+  I UPPER { // expected-remark {{replaced by a call: mk,nk->mn}}
+    int32_t s = 0;
+    for (int k = 0; k < *length; k++)
+      s += AA;
+    C_IJ = s;
   }
 }
 INT_FORM(products_outermost) { // the triangle is in each
@@ -136,6 +163,18 @@ INT_FORM(some_columns) { // the diagonal keeps its code
 }
 
 // ---- near misses ----
+
+INT_FORM(length_below_diagonal) { // of which the first row's is not read
+  const int64_t *length = M == 1 ? NULL : in_memory(K);
+  I { // expected-remark {{nest kept}}
+    for (int j = 0; j < i; j++) {
+      int32_t s = 0;
+      for (int k = 0; k < *length; k++)
+        s += AA;
+      C_IJ = s;
+    }
+  }
+}
 
 INT_FORM(rows_meet) {
   I LOWER L C[i * 2 + j] += AA; // expected-remark {{VariantExtent}}
