@@ -38,6 +38,7 @@
 #include "uneven_sums.h"
 
 #include "llvm/IR/PatternMatch.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
 using namespace llvm;
 using namespace llvm::PatternMatch;
@@ -441,12 +442,19 @@ private:
   Value *AllOf = nullptr;  // AllRows
   Value *OfNest = nullptr; // Rows
 
+  // There are rows enough, which is asked first: few rows are done before all
+  // else has been asked.
+  Value *areMany(Checks &C) {
+    Value *Many = countRows(C);
+    OfNest = N.Rows;
+    AllOf = C.B.CreateAdd(N.First, Grows ? N.Rows : C.B.getInt64(1));
+    return Many;
+  }
+
   // That all holds, in front of L.
   Value *mayBeSplit(Checks &C) {
     IRBuilder<> &B = C.B;
-    Value *Good = countRows(C);
-    OfNest = N.Rows;
-    AllOf = B.CreateAdd(N.First, Grows ? N.Rows : B.getInt64(1));
+    Value *Good = B.getTrue();
     if (!Grows) // the last one may be left out
       Good = B.CreateAnd(
           Good, B.CreateICmpUGE(B.CreateAdd(N.Rows, B.getInt64(1)), AllOf));
@@ -619,7 +627,12 @@ public:
   // The copies that do terms.
   void split(SmallVectorImpl<BasicBlock *> &Parts) {
     startSplit(*K);
-    Checks C(SE, L.getLoopPreheader()->getTerminator());
+    BasicBlock *Front = L.getLoopPreheader();
+    Checks First(SE, Front->getTerminator());
+    Value *Many = areMany(First);
+    BasicBlock *Ask = SplitBlock(Front, Front->getTerminator(), &DT, &LI);
+    Checks C(SE, Ask->getTerminator());
+    C.B.SetCurrentDebugLocation(DL);
     Value *Good = mayBeSplit(C);
     N.Rows = AllOf;
     if (Grows)
@@ -628,6 +641,8 @@ public:
     Value *Address = Sum ? addressInFront() : nullptr;
     Blocks X;
     makeBlocks(Good, /*RectangleFirst=*/true, X);
+    ReplaceInstWithInst(Front->getTerminator(),
+                        BranchInst::Create(Ask, X.Kept, Many));
     enterBlocks(formBegin(X, Address), X);
     formEnd(X, Address);
     formRectangle(X, Address);
