@@ -35,7 +35,10 @@ ALONE void pairs(int n, const double *a, const double *b, double *c) {
 // CHECK-NOT: @llvm.prefetch
 // CHECK: ret void
 // CHECK-LABEL: @other_hints(
-// CHECK: @llvm.prefetch
+// CHECK: call void @llvm.prefetch
+// CHECK-LABEL: @hints_beside(
+// CHECK: call void @llvm.prefetch
+// CHECK-LABEL: @beside(
 ALONE void hints(int n, const double *restrict a, const double *restrict b, double *restrict c) {
   for (int i = 0; i < n; i++) // expected-remark {{code for the processor: mk,kn->mn}}
     for (int k = 0; k < n; k++) {
@@ -50,6 +53,16 @@ ALONE void other_hints(int n, const double *restrict a, double *restrict c) {
       __builtin_prefetch(a + (i + 1) * n);
       c[i] += a[i * n + k];
     }
+}
+ALONE void hints_beside(int n, const double *restrict a, const double *restrict b, double *restrict c) {
+  for (int i = 0; i < n; i++) // expected-remark {{code for the processor: mk,kn->mn}}
+    for (int k = 0; k < n; k++)
+      for (int j = 0; j < n; j++)
+        c[i * n + j] += a[i * n + k] * b[k * n + j];
+  for (int i = 0; i < n; i++) {
+    __builtin_prefetch(c + (i + 1) * n);
+    c[i * n] = -c[i * n];
+  }
 }
 // What stands in a function beside a product is what it was.
 typedef int v4i __attribute__((vector_size(16)));
