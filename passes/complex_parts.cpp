@@ -89,7 +89,8 @@ namespace {
 // and stored.
 class Pairs {
   SetVector<Instruction *> Found;
-  DenseMap<Value *, std::array<Value *, 2>> Parts;
+  // An element that was taken out of another pair is replaced in time.
+  DenseMap<Value *, std::array<WeakTrackingVH, 2>> Parts;
 
 public:
   explicit Pairs(Function &F) {
@@ -171,7 +172,7 @@ private:
       return {C->getAggregateElement(0u), C->getAggregateElement(1u)};
     auto At = Parts.find(V);
     if (At != Parts.end())
-      return At->second;
+      return {At->second[0], At->second[1]};
     auto *I = cast<Instruction>(V);
     Type *Float = I->getType()->getScalarType();
     IRBuilder<> B(I);
@@ -182,7 +183,8 @@ private:
       PHINode *Of[2];
       for (PHINode *&Part : Of)
         Part = B.CreatePHI(Float, P->getNumIncomingValues());
-      Parts[V] = {Of[0], Of[1]}; // it may be computed from itself
+      // It may be computed from itself.
+      Parts[V] = {WeakTrackingVH(Of[0]), WeakTrackingVH(Of[1])};
       for (auto [Given, From] : zip(P->incoming_values(), P->blocks())) {
         std::array<Value *, 2> In = partsOf(Given.get());
         Of[0]->addIncoming(In[0], From);
@@ -198,7 +200,8 @@ private:
       X = partsOf(I->getOperand(0));
       X[lane(*I)] = I->getOperand(1);
     }
-    return Parts[V] = X;
+    Parts[V] = {WeakTrackingVH(X[0]), WeakTrackingVH(X[1])};
+    return X;
   }
 
   void store(StoreInst &S) {
@@ -241,9 +244,7 @@ static bool storeFloat(StoreInst &S) {
       !Bits->getDestTy()->isIntegerTy())
     return false;
   IRBuilder<> B(&S);
-  S.setOperand(
-      1, B.CreatePointerCast(S.getPointerOperand(),
-                             Float->getPointerTo(S.getPointerAddressSpace())));
+  S.setOperand(1, placeOf(B, S.getPointerOperand(), Float, 0));
   S.setOperand(0, Bits->getOperand(0));
   S.setMetadata(LLVMContext::MD_tbaa, nullptr);
   return true;
