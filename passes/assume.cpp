@@ -209,17 +209,17 @@ bool AssumedLoads::assume(LoadInst &L) {
 // Counts that were computed before other values were replaced hold still, if
 // they are known in front at all.
 bool AssumedLoads::runs(Ahead &X) {
-  for (bool IsNew : {!Outdated, true}) {
-    if (IsNew)
-      forgetIterations();
+  auto Runs = [&] {
     X.Counts.clear();
-    if (Places.runsIf(*X.Load, X.Counts) ||
-        Places.runsInMiddleIf(*X.Load, X.Counts))
-      return true;
-    if (IsNew)
-      break;
-  }
-  return false;
+    return Places.runsIf(*X.Load, X.Counts) ||
+           Places.runsInMiddleIf(*X.Load, X.Counts);
+  };
+  if (Runs())
+    return true;
+  if (!Outdated)
+    return false;
+  forgetIterations();
+  return Runs();
 }
 
 // Where hoist.cpp has put it in a branch, the zero that it is otherwise has no

@@ -380,6 +380,11 @@ bool Search::visitSums(Loop &L, size_t Before) {
   return Any;
 }
 
+// Code for the processor alone, and nobody asked for it at any size.
+bool Search::mayNotPay(const Plan &P) const {
+  return !P.Npu && !O.require && O.min_macs < 0;
+}
+
 // On one side of conditions: the rest of the nest is copied for each taking.
 Search::Taken Search::readSums(Loop &L, SumLoop S, Finding &N) {
   Taken X = {{}, nullptr, {}, {}, &L, {}, {}};
@@ -390,9 +395,7 @@ Search::Taken Search::readSums(Loop &L, SumLoop S, Finding &N) {
   bool Read = readNest(L, LI, SE, DT, AA, A, X.Nest, N.V, Ways, &S);
   X.Loads->restore();
   X.P = Read ? Planner.planOf(X.Nest, N) : Plan();
-  bool IsAsked = O.require || O.min_macs >= 0;
-  if (!isPlanned(X.P) ||
-      (!X.P.Npu && !IsAsked && cpuSumsNeverPay(F, *X.P.Cpu))) {
+  if (!isPlanned(X.P) || (mayNotPay(X.P) && cpuSumsNeverPay(F, *X.P.Cpu))) {
     X.P = Plan();
     dropRowPointers(X.Nest);
     dropArray(S);
@@ -426,8 +429,7 @@ bool Search::takeSums(Loop &L, SumLoop &S, size_t Before) {
     S = std::move(*X.First); // which says what could not be read
     return false;
   }
-  bool IsAsked = O.require || O.min_macs >= 0;
-  if (!X.P.Npu && !IsAsked && cpuIsOfVector(*X.P.Cpu) && leavesSums(L, S)) {
+  if (mayNotPay(X.P) && cpuIsOfVector(*X.P.Cpu) && leavesSums(L, S)) {
     dropRowPointers(X.Nest);
     dropArray(*X.First);
     return false;

@@ -83,6 +83,7 @@ private:
   void take(std::vector<Reading> All);
   bool isTakenIn(const llvm::Loop &L) const;
   bool visitSums(llvm::Loop &L, size_t Before);
+  bool mayNotPay(const Plan &P) const;
   // Not planned: S is as it came but for what could not be read.
   Taken readSums(llvm::Loop &L, SumLoop S, Finding &N);
   bool leavesSums(llvm::Loop &L, const SumLoop &S);
