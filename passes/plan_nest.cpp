@@ -134,7 +134,7 @@ const contraction *NestPlanner::forProcessor(const IRNest &Nest, verdict &V) {
 // What can be done about a nest that was read.
 Plan NestPlanner::planOf(const IRNest &Nest, Finding &N) {
   Plan P;
-  P.CpuLeastMacs = O.min_macs;
+  P.LeastMacs = O.min_macs;
   diag Mistake = {};
   if (!nest_check(Nest.N, &Mistake)) {
     verdict_decline(&N.V, RULE_FAULT, Mistake.at,
@@ -162,7 +162,7 @@ Plan NestPlanner::planOf(const IRNest &Nest, Finding &N) {
                     "there is no code for this target");
   }
   if (P.Cpu && !O.require &&
-      cpuNeverPays(F, *P.Cpu, P.CpuLeastMacs, isApart(Nest, *P.Cpu))) {
+      cpuNeverPays(F, *P.Cpu, P.LeastMacs, isApart(Nest, *P.Cpu))) {
     P.Cpu = nullptr;
     verdict_decline(&V, RULE_BELOW_THRESHOLD, Nest.N->at,
                     "the loops are faster than code for the processor");

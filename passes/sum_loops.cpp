@@ -265,7 +265,7 @@ private:
   void acquire(const Plan &P) {
     Instruction *End = Outer.getLoopPreheader()->getTerminator();
     Value *May = P.Npu && !P.Cpu      ? isLinked(End)
-                 : P.CpuLeastMacs < 0 ? isMuch(End)
+                 : P.LeastMacs < 0 ? isMuch(End)
                                       : nullptr;
     FrontBranch Get = branchIfLoopsRun(Outer, Nest, LI, SE, DT, May);
     IRBuilder<> B(Get.Then);
