@@ -20,6 +20,7 @@
 #include "ir_sums.h"
 #include "lanes.h"
 #include "own_buffers.h"
+#include "row_pointers.h"
 #include "sides.h"
 #include "substitute.h"
 #include "versions.h"

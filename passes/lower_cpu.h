@@ -417,7 +417,7 @@ bool driverCrosses(CpuUnit &U, const CpuWork &W);
 CpuPanel driverPanel(CpuUnit &U, const CpuWork &W, int T);
 
 // ---- lower_cpu_define.cpp ----
-// Functions of checks get their code; false: there is none.
+// Functions of checks and of rows get their code; false: there is none.
 bool defineChecks(llvm::Module &M);
 // All declarations of a module get their code.
 struct DefineCpuPass : llvm::PassInfoMixin<DefineCpuPass> {

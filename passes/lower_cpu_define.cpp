@@ -2,6 +2,7 @@
 // code: those in front of nests first, which call others.
 #include "check_functions.h"
 #include "lower_cpu.h"
+#include "row_functions.h"
 
 #include "lower_cpu_code.h"
 
@@ -70,14 +71,18 @@ declared(Module &M, function_ref<bool(const Function &)> Is) {
 
 bool defineChecks(Module &M) {
   bool Any = false;
-  for (Function *F : declared(M, [](const Function &F) {
-         return F.getName().substr(0, strlen(CheckFunctionPrefix)) ==
-                CheckFunctionPrefix;
-       })) {
-    defineShared(
-        *F, [](Function &Shared) { writeCheck(Shared, Shared.getName()); });
-    Any = true;
-  }
+  auto Define = [&](StringRef Prefix,
+                    function_ref<void(Function &, StringRef)> Write) {
+    for (Function *F : declared(M, [=](const Function &F) {
+           return F.getName().substr(0, Prefix.size()) == Prefix;
+         })) {
+      defineShared(*F,
+                   [&](Function &Shared) { Write(Shared, Shared.getName()); });
+      Any = true;
+    }
+  };
+  Define(CheckFunctionPrefix, writeCheck);
+  Define(RowFunctionPrefix, writeRowFunction);
   return Any;
 }
 

@@ -205,15 +205,6 @@ void removeBarriers(llvm::Function &F);
 // what a pointer or counter holds behind a loop is computed, not carried.
 void addHoistPasses(llvm::FunctionPassManager &Passes);
 
-// ---- row_pointers.cpp ----
-// Computes what the nest assumes of its rows, in front of it; that it holds
-// becomes one more assumption.
-void checkRowPointers(llvm::Loop &Outer, llvm::LoopInfo &LI,
-                      llvm::ScalarEvolution &SE, llvm::DominatorTree &DT,
-                      IRNest &I);
-// For a nest that is kept.
-void dropRowPointers(IRNest &I);
-
 // ---- zero_skips.cpp ----
 // Looks, in front of the nest, whether what it skips can be done as well; that
 // it can becomes one more assumption.

@@ -4,11 +4,20 @@
 //     before:  every loop has work ? ask : on
 //     ask:     base = row[0], step = row[1] - row[0]
 //     check:   same = same and row[i] == base + i * step, for all i
+//     copy:    if not, and it pays: base and step of copies that do
 //     on:      what was assumed holds = phi [same, check], [false, before]
 //
 // The nest itself would read all these elements, because every loop has work.
-#include "checks.h"
+// Rows of the result are copied, too, and back where the nest is not run; what
+// the nest writes shares no byte with any other row then.
+#include "row_pointers.h"
+#include "ir_code.h"
+#include "ir_exits.h"
+#include "ir_marks.h"
+#include "row_functions.h"
+#include "row_reaches.h"
 
+#include "llvm/Analysis/DomTreeUpdater.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 
 using namespace llvm;
@@ -93,21 +102,266 @@ private:
   }
 };
 
+// Of rows as the nest is described with them.
+struct Layout {
+  Value *Base, *Step;
+};
+
+// Describes the rows of a nest, and copies them.
+class RowCopier {
+  ArrayRef<RowReach> Reaches;
+  Instruction *At;
+  IRBuilder<> B;
+  Expander Expand;
+  Instruction *Rows; // in the frame
+
+public:
+  RowCopier(ScalarEvolution &SE, ArrayRef<RowReach> Reaches, Instruction *At)
+      : Reaches(Reaches), At(At), B(At), Expand(SE, *At->getModule()) {
+    B.SetCurrentDebugLocation(At->getDebugLoc());
+    BasicBlock &Entry = At->getFunction()->getEntryBlock();
+    Rows = IRBuilder<>(&Entry, Entry.getFirstInsertionPt())
+               .CreateAlloca(
+                   ArrayType::get(B.getInt64Ty(), Reaches.size() * ROW_FIELDS),
+                   nullptr, "nputeir.rows");
+  }
+
+  // Known in all of the function.
+  Value *of(size_t I) {
+    IRBuilderBase::InsertPointGuard Back(B);
+    B.SetInsertPoint(Rows->getNextNode());
+    return field(I, (RowField)0);
+  }
+
+  // The memory of the copies; null: there are none.
+  Value *copy(Value *Most) {
+    for (size_t I = 0; I < Reaches.size(); I++)
+      describe(I);
+    auto Copied =
+        count_if(Reaches, [](const RowReach &R) { return R.isCopied(); });
+    return callRows(B, RowFunction::Copy,
+                    {of(0), B.getInt64((uint64_t)Copied),
+                     B.getInt64(Reaches.size()), Most});
+  }
+
+  // Of rows that are not copied nothing more is asked.
+  Layout layOut(const RowPointers &R, const Layout &Old) {
+    for (size_t I = 0; I < Reaches.size(); I++)
+      if (Reaches[I].Rows == &R && Reaches[I].isCopied())
+        return {
+            B.CreateIntToPtr(B.CreateSub(get(I, ROW_COPIES), get(I, ROW_FIRST)),
+                             R.Base->getType()),
+            get(I, ROW_STEP)};
+    return {Old.Base, B.getInt64(0)};
+  }
+
+private:
+  Value *field(size_t I, RowField Which) {
+    Value *P = B.CreatePointerCast(Rows, bytePointer(B.getContext()));
+    return B.CreateConstGEP1_64(B.getInt8Ty(), P,
+                                8 * (I * ROW_FIELDS + (size_t)Which));
+  }
+  Value *word(size_t I, RowField Which) {
+    return B.CreatePointerCast(field(I, Which), pointerTo(B.getInt64Ty()));
+  }
+  Value *get(size_t I, RowField Which) {
+    return B.CreateAlignedLoad(B.getInt64Ty(), word(I, Which), Align(8));
+  }
+  void put(size_t I, RowField Which, Value *V) {
+    if (V->getType()->isPointerTy())
+      V = B.CreatePtrToInt(V, B.getInt64Ty());
+    B.CreateAlignedStore(V, word(I, Which), Align(8));
+  }
+
+  Value *expand(const SCEV *S) {
+    Value *V = Expand.expand(S, S->getType(), At);
+    B.SetInsertPoint(At);
+    return isa<Constant>(V) ? V : B.CreateFreeze(V);
+  }
+
+  void describe(size_t I) {
+    const RowReach &R = Reaches[I];
+    put(I, ROW_ARRAY, R.Rows ? expand(R.Rows->Start) : field(I, ROW_COPIES));
+    put(I, ROW_STRIDE, R.Rows ? expand(R.Rows->Stride) : B.getInt64(0));
+    put(I, ROW_COUNT, R.Rows ? expand(R.Rows->Extent) : B.getInt64(1));
+    put(I, ROW_COPIES, R.Rows ? B.getInt64(0) : expand(R.Start));
+    put(I, ROW_WRITTEN, B.getInt64(R.IsWritten));
+    Value *First = nullptr, *End = nullptr, *Most = nullptr;
+    auto Widen = [&](Intrinsic::ID Id, Value *&V, Value *By) {
+      V = V ? B.CreateBinaryIntrinsic(Id, V, By) : By;
+    };
+    for (const RowReach::Access &X : R.All) {
+      Value *Low = expand(X.Offset), *High = B.CreateAdd(Low, number(X.Bytes));
+      Value *Used = number(X.Bytes), *Zero = number(0);
+      for (const Sum::Term &T : X.Terms) {
+        Value *Extent = expand(T.Extent);
+        Value *Way =
+            B.CreateMul(expand(T.Step), B.CreateSub(Extent, number(1)));
+        Low = B.CreateAdd(Low,
+                          B.CreateBinaryIntrinsic(Intrinsic::smin, Way, Zero));
+        High = B.CreateAdd(High,
+                           B.CreateBinaryIntrinsic(Intrinsic::smax, Way, Zero));
+        Used = B.CreateMul(Used, Extent);
+      }
+      Widen(Intrinsic::smin, First, Low);
+      Widen(Intrinsic::smax, End, High);
+      Widen(Intrinsic::umax, Most, Used);
+    }
+    put(I, ROW_FIRST, First);
+    put(I, ROW_BYTES, B.CreateSub(End, First));
+    // What lies between elements that are read is read, but not written.
+    put(I, ROW_MOST, R.IsWritten ? Most : B.CreateMul(Most, number(2)));
+  }
+  Value *number(uint64_t N) { return B.getInt64(N); }
+};
+
 } // namespace
 
-void checkRowPointers(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE,
-                      DominatorTree &DT, IRNest &N) {
+// Of copies: the fewest that there can be, and the most that are worth the
+// nest. It uses each element four times, which was fitted to products of 8 to
+// 64 rows of floats with AVX-512; or as many products were asked for.
+static std::pair<Value *, Value *>
+bytesOfCopies(const IRNest &N, ScalarEvolution &SE, const Plan &P,
+              ArrayRef<RowReach> Reaches, Instruction *At) {
+  enum { LeastUses = 4 };
+  Checks Front(N, SE, At);
+  IRBuilder<> &B = Front.B;
+  ArrayRef<nest_loop> Loops(N.N->loop, (size_t)N.N->loop_count);
+  Value *Macs = B.getInt64(1), *None = B.getInt64(0);
+  for (int L = 0; L < N.N->loop_count; L++)
+    if (none_of(Loops, [L](const nest_loop &X) { return X.cut_by == L; }))
+      Macs = B.CreateMul(Macs, Front.number(Loops[(size_t)L].extent));
+  Value *Most;
+  if (P.LeastMacs >= 0) {
+    Value *Many = B.CreateICmpUGE(Macs, B.getInt64((uint64_t)P.LeastMacs));
+    Most = B.CreateSelect(Many, B.getInt64(INT64_MAX), None);
+  } else {
+    uint64_t Smallest = UINT64_MAX;
+    for (const RowReach &R : Reaches)
+      for (const RowReach::Access &X : R.All)
+        if (R.isCopied())
+          Smallest = std::min(Smallest, X.Bytes);
+    Most = B.CreateUDiv(B.CreateMul(Macs, B.getInt64(Smallest)),
+                        B.getInt64(LeastUses));
+  }
+  if (!P.Cpu)
+    Most = B.CreateSelect(isLinked(At), Most, None);
+  Value *Count = None;
+  for (const RowReach &R : Reaches)
+    if (R.isCopied())
+      Count = B.CreateAdd(Count, Front.frozen(R.Rows->Extent, B.getInt64Ty()));
+  return {B.CreateMul(Count, B.getInt64(RowAlignment)), Most};
+}
+
+static void chooseCopies(const IRNest &N, ScalarEvolution &SE, LoopInfo &LI,
+                         DominatorTree &DT, const Plan &P,
+                         ArrayRef<RowReach> Reaches, Instruction *At,
+                         MutableArrayRef<Layout> Rows, Value *&Holds,
+                         RowCopies &Copies) {
+  DomTreeUpdater DTU(DT, DomTreeUpdater::UpdateStrategy::Eager);
+  BasicBlock *Even = At->getParent();
+  auto [Least, Most] = bytesOfCopies(N, SE, P, Reaches, At);
+  IRBuilder<> B(At);
+  Value *May = B.CreateAnd(B.CreateNot(Holds), B.CreateICmpULE(Least, Most));
+  Instruction *End =
+      SplitBlockAndInsertIfThen(May, At, false, nullptr, &DTU, &LI);
+  RowCopier Copier(SE, Reaches, End);
+  Value *Memory = Copier.copy(Most);
+  auto Join = [&](Value *WhereEven, Value *WhereCopied) {
+    PHINode *V = IRBuilder<>(&At->getParent()->front())
+                     .CreatePHI(WhereEven->getType(), 2);
+    V->addIncoming(WhereEven, Even);
+    V->addIncoming(WhereCopied, End->getParent());
+    return V;
+  };
+  for (size_t I = 0; I < Rows.size(); I++) {
+    Layout Copied = Copier.layOut(N.Rows[I], Rows[I]);
+    Rows[I] = {Join(Rows[I].Base, Copied.Base),
+               Join(Rows[I].Step, Copied.Step)};
+  }
+  Copies.Memory =
+      Join(ConstantPointerNull::get(bytePointer(DT.getRoot()->getContext())),
+           Memory);
+  for (size_t I = 0; I < Reaches.size(); I++)
+    if (Reaches[I].isCopied() && Reaches[I].IsWritten)
+      Copies.Written.push_back(Copier.of(I));
+  B.SetInsertPoint(At);
+  Holds = B.CreateOr(Holds, B.CreateIsNotNull(Copies.Memory));
+}
+
+RowCopies checkRowPointers(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE,
+                           DominatorTree &DT, IRNest &N, const Plan &P,
+                           bool OnlySums) {
+  RowCopies Copies;
   if (N.Rows.empty())
-    return;
+    return Copies;
+  RowReaches Reaches(N, SE);
+  bool IsRepeated =
+      Outer.getParentLoop() && isRepeating(*Outer.getParentLoop());
+  bool MayCopy = !IsRepeated && Reaches.find(OnlySums);
   RowPointerCheck Check(Outer, LI, SE, DT);
   FrontBranch Ask = branchIfLoopsRun(Outer, N, LI, SE, DT);
+  SmallVector<Layout, 4> Rows;
+  Value *Holds = nullptr;
   for (RowPointers &R : N.Rows) {
-    Value *Base, *Step, *Same = Check.check(R, Ask.Then, Base, Step);
-    R.Base->replaceAllUsesWith(Ask.join(Base));
-    R.Step->replaceAllUsesWith(Ask.join(Step));
-    N.Assumed.push_back({Ask.join(Same), true});
+    Layout X;
+    Value *Same = Check.check(R, Ask.Then, X.Base, X.Step);
+    Holds = Holds ? IRBuilder<>(Ask.Then).CreateAnd(Holds, Same) : Same;
+    Rows.push_back(X);
   }
+  if (MayCopy) {
+    chooseCopies(N, SE, LI, DT, P, Reaches.all(), Ask.Then, Rows, Holds,
+                 Copies);
+    Copies.Memory = Ask.join(Copies.Memory);
+  }
+  for (size_t I = 0; I < Rows.size(); I++) {
+    N.Rows[I].Base->replaceAllUsesWith(Ask.join(Rows[I].Base));
+    N.Rows[I].Step->replaceAllUsesWith(Ask.join(Rows[I].Step));
+  }
+  N.Assumed.push_back({Ask.join(Holds), true});
   dropRowPointers(N);
+  return Copies;
+}
+
+// In front of At, where there are copies.
+static Instruction *ifCopied(const RowCopies &C, Instruction *At, LoopInfo &LI,
+                             DominatorTree &DT) {
+  DomTreeUpdater DTU(DT, DomTreeUpdater::UpdateStrategy::Eager);
+  Value *Are = IRBuilder<>(At).CreateIsNotNull(C.Memory);
+  return SplitBlockAndInsertIfThen(Are, At, false, nullptr, &DTU, &LI);
+}
+
+static void callForWritten(const RowCopies &C, RowFunction Which,
+                           BasicBlock *End, LoopInfo &LI, DominatorTree &DT) {
+  IRBuilder<> B(ifCopied(C, End->getTerminator(), LI, DT));
+  for (Value *Rows : C.Written)
+    callRows(B, Which, Rows);
+}
+
+void RowCopies::enclose(Loop &Outer, Region &Old, bool MayCompare, LoopInfo &LI,
+                        DominatorTree &DT) const {
+  if (!Memory)
+    return;
+  BasicBlock *From = exitOf(Outer).From;
+  Old.After = SplitBlockPredecessors(Old.After, {From}, ".nputeir", &DT, &LI);
+  IRBuilder<> B(ifCopied(*this, Old.After->getTerminator(), LI, DT));
+  emitFree(B, Memory);
+  if (MayCompare && !Written.empty()) // who compares looks into the copies
+    callForWritten(*this, RowFunction::Refill,
+                   SplitEdge(From, Old.After, &DT, &LI), LI, DT);
+}
+
+void RowCopies::putBack(const Region &Old, LoopInfo &LI,
+                        DominatorTree &DT) const {
+  if (Written.empty())
+    return;
+  SmallVector<BasicBlock *, 2> Done;
+  for (BasicBlock *From : predecessors(Old.After))
+    if (!DT.dominates(Old.First, From))
+      Done.push_back(From);
+  callForWritten(*this, RowFunction::PutBack,
+                 SplitBlockPredecessors(Old.After, Done, ".nputeir", &DT, &LI),
+                 LI, DT);
 }
 
 void dropRowPointers(IRNest &N) {

@@ -13,6 +13,7 @@
 #include "lower_cpu.h"
 #include "made_factors.h"
 #include "matrix.h"
+#include "row_pointers.h"
 #include "split_nests.h"
 #include "sum_loops.h"
 #include "worth.h"
@@ -115,20 +116,23 @@ void Search::rewrite(StringRef Where) {
       rewriteSums(*T.L, *T.First, LI, SE, DT, T.Nest, T.P, O, T.TEIR, Where);
       continue;
     }
+    RowCopies Copies;
     if (T.L) {
       assert(T.L->getLoopPreheader() && exitOf(*T.L).To);
       T.Loads->compute(T.Nest);
-      checkRowPointers(*T.L, LI, SE, DT, T.Nest);
+      Copies = checkRowPointers(*T.L, LI, SE, DT, T.Nest, T.P, false);
       checkZeroSkips(*T.L, LI, SE, DT, T.Nest);
       T.Old = {T.L->getLoopPreheader(), T.L->getHeader(), exitOf(*T.L).To,
                T.L->getStartLoc()};
       markKept(*T.L);
       if (T.P.Cpu) // it runs for small work, or where tensors overlap
         markRolled(*T.L);
+      Copies.enclose(*T.L, T.Old, T.P.Npu, LI, DT);
     }
     Unmade X = T.L && !T.P.Npu ? findUnmade(T.Old) : Unmade();
     PHINode *Said =
         rewriteNest(T.Old, LI, SE, DT, T.Nest, T.P, O, T.TEIR, Where);
+    Copies.putBack(T.Old, LI, DT);
     if (X.Begin)
       Beside.push_back({T.L->getLoopPreheader(), X});
     else if (T.L)

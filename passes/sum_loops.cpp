@@ -24,6 +24,7 @@
 #include "ir_sums.h"
 #include "ir_tags.h"
 #include "local_arrays.h"
+#include "row_pointers.h"
 #include "stored_counters.h"
 
 #include "llvm/Analysis/DomTreeUpdater.h"
@@ -226,7 +227,7 @@ class Distribution {
   IRNest &Nest;
   Module &M;
   DebugLoc DL;
-  Value *Array = nullptr;
+  Value *Array = nullptr, *Copied = nullptr; // rows; null: none
   ValueToValueMapTy Copies;
   SmallVector<BasicBlock *, 32> Blocks; // of the copy
 
@@ -240,7 +241,7 @@ public:
            StringRef Where) {
     if (!DL)
       DL = Outer.getLoopPreheader()->getTerminator()->getDebugLoc();
-    checkRowPointers(Outer, LI, SE, DT, Nest);
+    Copied = checkRowPointers(Outer, LI, SE, DT, Nest, P, true).Memory;
     checkZeroSkips(Outer, LI, SE, DT, Nest);
     formLCSSARecursively(Outer, DT, &LI, &SE);
     acquire(P);
@@ -405,6 +406,8 @@ private:
       IRBuilder<> B(Out->getTerminator());
       B.SetCurrentDebugLocation(DL);
       emitFree(B, Array);
+      if (Copied)
+        emitFree(B, Copied);
     }
   }
 };

@@ -70,6 +70,8 @@ class Form:
             text = text.replace("i * %d" % step, "(63 - i) * %d" % step)
         elif odd < 0.3:
             text = text.replace("i * %d" % step, "i / 2 * %d" % step)
+        elif odd < 0.45:
+            text = text.replace("i * %d" % step, "(i * 37 & 63) * %d" % step)
         return "  " + text + "\n"
 
     def text(self):

@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 64
+// DONE: 74
 #include "forms.h"
 #define I for (int i = 0; i < M; i++)
 #define J for (int j = 0; j < N; j++)
