@@ -194,9 +194,13 @@ const FactorMoves::Stored &FactorMoves::storedIn(const Loop &L) {
 // or one within L.
 bool FactorMoves::isUnchanging(const Value *V, const Loop &L) {
   const auto *Load = dyn_cast<LoadInst>(V);
-  return Load && !storedIn(L).count(Load->getPointerOperand()) &&
-         !mayMove(SE.getSCEV(const_cast<Value *>(Load->getPointerOperand())),
-                  L);
+  if (!Load || storedIn(L).count(Load->getPointerOperand()))
+    return false;
+  const SCEV *Place =
+      SE.getSCEV(const_cast<Value *>(Load->getPointerOperand()));
+  // An address in the frame, as of what a lambda captures, is no array's.
+  return Load->getType()->isPointerTy() ? !changes(Place, L)
+                                        : !mayMove(Place, L);
 }
 
 // Loops within L do not, wherever L begins them.

@@ -2,7 +2,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 24
+// DONE: 30
 #include "forms.h"
 #define MIN(x, y) ((x) < (y) ? (x) : (y))
 #define I for (int i = 0; i < M; i++)
@@ -43,6 +43,21 @@ INT_FORM(elements) {
 INT_FORM(elements_elsewhere) {
   I for (int j = 0; j < N; j++) // expected-remark {{mk,nk->mn}}
     dot(K, A + i * K, B + j * K, C + j * M + i);
+}
+struct captured { // as a lambda does by reference
+  const int8_t **a, **b;
+  const int *n, *k;
+};
+static int element(const struct captured *x, int i, int j) {
+  int s = 0;
+  for (int l = 0; l < *x->k; l++)
+    s += (*x->a)[i * *x->k + l] * (*x->b)[l * *x->n + j];
+  return s;
+}
+INT_FORM(elements_of_captured) {
+  struct captured x = {&A, &B, &N, &K};
+  I for (int j = 0; j < N; j++) // expected-remark {{mk,kn->mn}}
+    C[i * N + j] = element(&x, i, j);
 }
 static void much_stack(int n, int k, const int8_t *a, const int8_t *b, int32_t *c) {
   int sums[512] = {0}; // for each time that its caller is called
