@@ -12,6 +12,7 @@ namespace {
 const char *const Names[] = {"copy", "refill", "put_back"};
 
 class Writer {
+  enum { PairsShift = 4 }; // 16 bytes that may be copied: a comparison
   Function &F;
   Code C;
 
@@ -70,7 +71,8 @@ private:
     });
   }
 
-  // Where rows lie between all of the others, each is compared with each.
+  // A row that lies between all of the others is compared with each, unless
+  // that is too much work: comparisons are as long as many products.
   void requireApart(Value *All, Value *I, Value *J) {
     Rows Of = rows(All, I), From = rows(All, J);
     Value *Bytes = Of.get(ROW_BYTES), *Others = From.get(ROW_BYTES);
@@ -85,23 +87,26 @@ private:
     Code::Values Whole = C.carry(
         C.number(0), Count, C.number(1), {Low, High},
         [&](Value *K, ArrayRef<Value *> X) { return Widen(X, From.first(K)); });
+    Whole.push_back(C.CreateLShr(F.getArg(3), PairsShift));
     C.carry(C.number(0), Of.get(ROW_COUNT), C.number(1), Whole,
             [&](Value *K, ArrayRef<Value *> X) -> Code::Values {
               Value *Row = Of.first(K), *End = C.plus(Row, Bytes);
               Value *IsBetween = C.CreateAnd(C.CreateICmpULT(Row, X[1]),
                                              C.CreateICmpULT(X[0], End));
-              C.when(IsBetween, [&] {
+              Value *Left = C.choose(IsBetween, {X[2]}, [&]() -> Code::Values {
                 Value *Before = C.CreateSelect(IsSame, K, From.get(ROW_COUNT));
+                giveUpIf(C.CreateICmpULT(X[2], Before));
                 each(Before, [&](Value *L) {
                   Value *Other = From.first(L);
                   giveUpIf(
                       C.CreateAnd(C.CreateICmpULT(Row, C.plus(Other, Others)),
                                   C.CreateICmpULT(Other, End)));
                 });
-              });
+                return {C.CreateSub(X[2], Before)};
+              })[0];
               Code::Values Next = Widen(X, Row);
               return {C.CreateSelect(IsSame, Next[0], X[0]),
-                      C.CreateSelect(IsSame, Next[1], X[1])};
+                      C.CreateSelect(IsSame, Next[1], X[1]), Left};
             });
   }
 
