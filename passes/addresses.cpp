@@ -84,53 +84,132 @@ bool Addresses::isAlwaysRead(const LoadInst &L) const {
          }));
 }
 
-// Null: not the element of an array of addresses that moves along one loop.
+// Which rows S depends on; null: none.
+const RowPointers *Addresses::rowsOf(const SCEV *S) const {
+  auto It = find_if(Rows, [S](const RowPointers &R) { return R.areIn(S); });
+  return It == Rows.end() ? nullptr : &*It;
+}
+
+// S is so many times Unit, a positive constant; null: it is not seen to be.
+const SCEV *Addresses::timesOf(const SCEV *S, const SCEV *Unit) {
+  const auto *Times = dyn_cast<SCEVConstant>(Unit);
+  const auto *Product = dyn_cast<SCEVMulExpr>(S);
+  const auto *Factor =
+      dyn_cast<SCEVConstant>(Product ? Product->getOperand(0) : S);
+  if (!Times || !Factor || !Times->getAPInt().isStrictlyPositive() ||
+      Factor->getAPInt().srem(Times->getAPInt()) != 0)
+    return nullptr;
+  const SCEV *Quotient =
+      SE.getConstant(Factor->getAPInt().sdiv(Times->getAPInt()));
+  if (!Product)
+    return Quotient;
+  SmallVector<const SCEV *, 4> Others(drop_begin(Product->operands()));
+  Others.push_back(Quotient);
+  return SE.getMulExpr(Others);
+}
+
+// Null: not the element of an array of addresses that moves along one loop, or
+// along two.
 const SCEV *Addresses::rowAddress(const LoadInst &L) {
   Address Array;
   if (!L.getType()->isPointerTy() || !Outer.contains(&L) || !L.isSimple() ||
       !isAlwaysRead(L) || !split(L, L.getPointerOperand(), Array))
     return nullptr;
-  int Along = -1;
-  for (size_t I = 0; I < Loops.size(); I++)
-    if (Array.Stride[I]) {
-      if (Along >= 0)
-        return nullptr;
-      Along = (int)I;
-    }
-  if (Along < 0 || mayChange(L) || !usable(Array.Start))
+  const RowPointers *Around = rowsOf(Array.Start);
+  if (Around && Around->StepAround.size() == RowPointers::AroundMax)
     return nullptr;
-  RowLoops.insert(Loops[(size_t)Along]);
-  const RowPointers &Row =
-      rowPointers(L, Array.Start, Array.Stride[Along], Extents[Along]);
-  return recurrence(SE.getSCEV(Row.Base), SE.getSCEV(Row.Step), Along);
+  SmallVector<int, 2> Along;
+  for (int I = 0; I < (int)Loops.size(); I++)
+    if (Array.Stride[I] && !rowsOf(Array.Stride[I]))
+      Along.push_back(I);
+    else if (Array.Stride[I] && rowsOf(Array.Stride[I]) != Around)
+      return nullptr;
+  if (Along.empty() || Along.size() > 2 || mayChange(L))
+    return nullptr;
+  RowPointers New = {&L,
+                     Array.Start,
+                     Array.Stride[Along[0]],
+                     Extents[Along[0]],
+                     nullptr,
+                     nullptr,
+                     -1,
+                     {},
+                     {}};
+  const SCEV *Times = nullptr; // so many rows along the second loop
+  if (Along.size() == 2) {
+    if (TileLoops[Along[0]] >= 0 || TileLoops[Along[1]] >= 0)
+      return nullptr;
+    Times = timesOf(Array.Stride[Along[1]], New.Stride);
+    if (!Times) {
+      std::swap(Along[0], Along[1]);
+      New.Stride = Array.Stride[Along[0]];
+      Times = timesOf(Array.Stride[Along[1]], New.Stride);
+    }
+    if (!Times)
+      return nullptr;
+    const SCEV *One = constant(1), *Inner = Extents[Along[0]];
+    New.Counted = {{Inner, Times}, {Times, One}};
+    New.Extent = SE.getAddExpr(
+        Inner, SE.getMulExpr(Times, SE.getMinusSCEV(Extents[Along[1]], One)));
+  }
+  if (Around) {
+    New.Around = (int)(Around - Rows.data());
+    New.Start = SE.getMinusSCEV(Array.Start, SE.getSCEV(Around->Base));
+    if (isa<SCEVCouldNotCompute>(New.Start) || isFromRows(New.Start))
+      return nullptr;
+  }
+  if (!usable(New.Start))
+    return nullptr;
+  for (int I : Along)
+    RowLoops.insert(Loops[(size_t)I]);
+  const RowPointers &Row = rowPointers(New);
+  const SCEV *Place = SE.getSCEV(Row.Base), *Step = SE.getSCEV(Row.Step);
+  ValueToSCEVMapTy StepOf;
+  if (Around) {
+    Around = &Rows[(size_t)Row.Around];
+    StepOf[Around->Step] = SE.getSCEV(Row.StepAround[0]);
+    for (size_t S = 0; S < Around->StepAround.size(); S++)
+      StepOf[Around->StepAround[S]] = SE.getSCEV(Row.StepAround[S + 1]);
+  }
+  for (int I = 0; I < (int)Loops.size(); I++)
+    if (I == Along[0])
+      Place = recurrence(Place, Step, I);
+    else if (is_contained(Along, I))
+      Place = recurrence(Place, SE.getMulExpr(Times, Step), I);
+    else if (Array.Stride[I])
+      Place = recurrence(
+          Place, SCEVParameterRewriter::rewrite(Array.Stride[I], SE, StepOf),
+          I);
+  return Place;
 }
 
-const RowPointers &Addresses::rowPointers(const LoadInst &L, const SCEV *Start,
-                                          const SCEV *Stride,
-                                          const SCEV *Extent) {
+const RowPointers &Addresses::rowPointers(RowPointers New) {
   for (const RowPointers &R : Rows)
-    if (R.Start == Start && R.Stride == Stride && R.Extent == Extent)
+    if (R.Start == New.Start && R.Stride == New.Stride &&
+        R.Extent == New.Extent && R.Around == New.Around)
       return R;
   IRBuilder<> B(Outer.getLoopPreheader()->getTerminator());
   auto Placeholder = [&](Type *T) {
     return cast<Instruction>(B.CreateFreeze(UndefValue::get(T)));
   };
-  assert(Outer.contains(&L) && Stride && usable(Start) && usable(Stride));
-  Rows.push_back({&L, Start, Stride, Extent, Placeholder(L.getType()),
-                  Placeholder(B.getInt64Ty())});
+  assert(Outer.contains(New.Load) && usable(New.Start) && usable(New.Stride));
+  New.Base = Placeholder(New.Load->getType());
+  New.Step = Placeholder(B.getInt64Ty());
+  for (int I = New.Around; I >= 0; I = Rows[(size_t)I].Around)
+    New.StepAround.push_back(Placeholder(B.getInt64Ty()));
+  Rows.push_back(New);
   return Rows.back();
 }
 
 bool RowPointers::areIn(const SCEV *S) const {
   return SCEVExprContains(S, [this](const SCEV *Part) {
     const auto *U = dyn_cast<SCEVUnknown>(Part);
-    return U && (U->getValue() == Base || U->getValue() == Step);
+    return U && (U->getValue() == Base || U->getValue() == Step ||
+                 is_contained(StepAround, U->getValue()));
   });
 }
 
-bool Addresses::isFromRows(const SCEV *S) const {
-  return any_of(Rows, [S](const RowPointers &R) { return R.areIn(S); });
-}
+bool Addresses::isFromRows(const SCEV *S) const { return rowsOf(S); }
 
 const SCEV *Addresses::valueIn(const Instruction &I, const Value *V) {
   const Loop *L = LI.getLoopFor(I.getParent());
@@ -306,6 +385,8 @@ bool Addresses::addConditions(IRNest &R) {
   R.Bounded.insert(R.Bounded.end(), BoundedExtents.begin(),
                    BoundedExtents.end());
   R.Counted = Counted;
+  for (const RowPointers &X : Rows)
+    R.Counted.insert(R.Counted.end(), X.Counted.begin(), X.Counted.end());
   R.Assumed.insert(R.Assumed.end(), Assumed.begin(), Assumed.end());
   for (auto [X, Y] : Equal)
     if (X != Y)

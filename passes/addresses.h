@@ -75,10 +75,9 @@ private:
   bool makeNumber(bool Signed, Address &Result);
   bool numbered(bool Signed, Address &Result);
   const llvm::SCEV *rowAddress(const llvm::LoadInst &L) override;
-  const RowPointers &rowPointers(const llvm::LoadInst &L,
-                                 const llvm::SCEV *Start,
-                                 const llvm::SCEV *Stride,
-                                 const llvm::SCEV *Extent);
+  const RowPointers &rowPointers(RowPointers New);
+  const RowPointers *rowsOf(const llvm::SCEV *S) const;
+  const llvm::SCEV *timesOf(const llvm::SCEV *S, const llvm::SCEV *Unit);
   bool mayChange(const llvm::LoadInst &L);
   bool isAlwaysRead(const llvm::LoadInst &L) const;
 };

@@ -68,13 +68,27 @@ struct Comparison {
   Sum Of;
 };
 
-// An array of row addresses that the nest loads one by one along a loop, as in
+// Large >= Small, as signed numbers of 64 bits.
+struct AtLeast {
+  const llvm::SCEV *Large, *Small;
+};
+
+// An array of row addresses that the nest loads one by one along a loop, or
+// along two of which one goes through what the other one's steps are, as in
 // float **.  The nest is described as if row i lay at Base + i * Step; both are
 // placeholders in front of the nest until row_pointers.cpp computes them.
+//
+// Arrays whose addresses are rows themselves, as in float ***, are described
+// together: Around has the rows that they are, and row i of array h lies at
+// Base + h * StepAround + i * Step.
 struct RowPointers {
+  enum { AroundMax = 2 };
   const llvm::LoadInst *Load;
   const llvm::SCEV *Start, *Stride, *Extent; // of the array
   llvm::Instruction *Base, *Step;
+  int Around = -1; // number of the rows; Start is from their address
+  llvm::SmallVector<llvm::Instruction *, AroundMax> StepAround; // inner first
+  llvm::SmallVector<AtLeast, 2> Counted; // for the nest to read all of them
 
   bool areIn(const llvm::SCEV *S) const; // it depends on them
 };
@@ -93,11 +107,6 @@ struct ZeroSkip {
   std::vector<Range> Common, Others; // of the loops that move Loads, those that
                                      // move the access, and others
   bool All; // iterations of Common must have the access; else first and last
-};
-
-// Large >= Small, as signed numbers of 64 bits.
-struct AtLeast {
-  const llvm::SCEV *Large, *Small;
 };
 
 // What two accesses reach, in bytes, must not overlap; what starts and steps

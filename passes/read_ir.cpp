@@ -12,6 +12,7 @@
 #include "mem_nest.h"
 #include "middle_writes.h"
 #include "reads_first.h"
+#include "row_reaches.h"
 #include "sum_loops.h"
 #include "written_out.h"
 
@@ -61,7 +62,19 @@ private:
     findMultiples();
     finish(at(Outer));
     R.N->within = Within;
-    return true;
+    return mayFindRows();
+  }
+
+  // Rows of rows are copied, or they are not known.
+  bool mayFindRows() {
+    R.Rows = Places.Rows;
+    if (none_of(R.Rows, [](const RowPointers &X) { return X.Around >= 0; }) ||
+        RowReaches(R, SE).find(First))
+      return true;
+    return verdict_decline(&V, RULE_NON_AFFINE, at(Outer),
+                           "addresses lie in arrays whose addresses lie in "
+                           "others, and the nest uses a part of what they "
+                           "lead to");
   }
 
   // ---- what was unrolled by hand ----

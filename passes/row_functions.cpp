@@ -31,7 +31,19 @@ class Writer {
     }
     // The first byte that is used, as a number.
     Value *first(Value *I) {
-      return C.plus(element(get(ROW_ARRAY), I, get(ROW_STRIDE)),
+      Code::Values Within = C.carry(
+          C.number(0), get(ROW_AROUND), C.number(1), {get(ROW_ARRAY), I},
+          [&](Value *Level, ArrayRef<Value *> X) -> Code::Values {
+            Value *Of = C.at(At, C.times(Level, 8 * ROW_AROUND_FIELDS));
+            auto Get = [&](RowAround Which) {
+              return C.getNumber(Of, (int64_t)ROW_FIELDS + Which);
+            };
+            Value *Size = Get(ROW_SIZE), *J = C.CreateUDiv(X[1], Size);
+            Value *Array = element(X[0], J, Get(ROW_STRIDE_AROUND));
+            return {C.plus(Array, Get(ROW_OFFSET)),
+                    C.CreateSub(X[1], C.times(J, Size))};
+          });
+      return C.plus(element(Within[0], Within[1], get(ROW_STRIDE)),
                     get(ROW_FIRST));
     }
   };
@@ -48,7 +60,7 @@ public:
 
 private:
   Rows rows(Value *All, Value *I) {
-    return Rows(C, C.at(All, C.times(I, ROW_FIELDS * 8)));
+    return Rows(C, C.at(All, C.times(I, ROW_WORDS * 8)));
   }
 
   void each(Value *Count, function_ref<void(Value *)> Body) {
@@ -246,7 +258,7 @@ private:
             [&](Value *I, ArrayRef<Value *> Place) -> Code::Values {
               Rows R = rows(All, I);
               R.put(ROW_COPIES, Place[0]);
-              move(C.at(All, C.times(I, ROW_FIELDS * 8)), false);
+              move(C.at(All, C.times(I, ROW_WORDS * 8)), false);
               return {
                   C.plus(Place[0], C.times(R.get(ROW_STEP), R.get(ROW_COUNT)))};
             });

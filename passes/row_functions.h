@@ -21,8 +21,17 @@ enum RowField {
   ROW_WRITTEN, // then no row shares a byte with another one
   ROW_COPIES,  // of the first byte of the first row ..
   ROW_STEP,    // .. to the next row's
+  ROW_AROUND,  // arrays around, whose elements are addresses of arrays
   ROW_FIELDS
 };
+// Of each of these, from the outermost one on.
+enum RowAround {
+  ROW_STRIDE_AROUND, // from address to address, in bytes
+  ROW_SIZE,          // rows that an address leads to
+  ROW_OFFSET,        // from it to the first address there, in bytes
+  ROW_AROUND_FIELDS
+};
+enum { ROW_WORDS = ROW_FIELDS + 2 * ROW_AROUND_FIELDS }; // of all
 enum { RowAlignment = 64 }; // of rows of copies, from the first one
 
 enum class RowFunction {

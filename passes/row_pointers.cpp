@@ -105,10 +105,21 @@ private:
 // Of rows as the nest is described with them.
 struct Layout {
   Value *Base, *Step;
+  SmallVector<Value *, RowPointers::AroundMax> StepAround;
+
+  // Each of both.
+  static void zip(Layout &X, const Layout &Y,
+                  function_ref<Value *(Value *, Value *)> Join) {
+    X.Base = Join(X.Base, Y.Base);
+    X.Step = Join(X.Step, Y.Step);
+    for (size_t S = 0; S < X.StepAround.size(); S++)
+      X.StepAround[S] = Join(X.StepAround[S], Y.StepAround[S]);
+  }
 };
 
 // Describes the rows of a nest, and copies them.
 class RowCopier {
+  ArrayRef<RowPointers> All;
   ArrayRef<RowReach> Reaches;
   Instruction *At;
   IRBuilder<> B;
@@ -116,13 +127,15 @@ class RowCopier {
   Instruction *Rows; // in the frame
 
 public:
-  RowCopier(ScalarEvolution &SE, ArrayRef<RowReach> Reaches, Instruction *At)
-      : Reaches(Reaches), At(At), B(At), Expand(SE, *At->getModule()) {
+  RowCopier(ScalarEvolution &SE, ArrayRef<RowPointers> All,
+            ArrayRef<RowReach> Reaches, Instruction *At)
+      : All(All), Reaches(Reaches), At(At), B(At),
+        Expand(SE, *At->getModule()) {
     B.SetCurrentDebugLocation(At->getDebugLoc());
     BasicBlock &Entry = At->getFunction()->getEntryBlock();
     Rows = IRBuilder<>(&Entry, Entry.getFirstInsertionPt())
                .CreateAlloca(
-                   ArrayType::get(B.getInt64Ty(), Reaches.size() * ROW_FIELDS),
+                   ArrayType::get(B.getInt64Ty(), Reaches.size() * ROW_WORDS),
                    nullptr, "nputeir.rows");
   }
 
@@ -130,7 +143,7 @@ public:
   Value *of(size_t I) {
     IRBuilderBase::InsertPointGuard Back(B);
     B.SetInsertPoint(Rows->getNextNode());
-    return field(I, (RowField)0);
+    return field(I, 0);
   }
 
   // The memory of the copies; null: there are none.
@@ -146,28 +159,33 @@ public:
 
   // Of rows that are not copied nothing more is asked.
   Layout layOut(const RowPointers &R, const Layout &Old) {
-    for (size_t I = 0; I < Reaches.size(); I++)
-      if (Reaches[I].Rows == &R && Reaches[I].isCopied())
-        return {
-            B.CreateIntToPtr(B.CreateSub(get(I, ROW_COPIES), get(I, ROW_FIRST)),
-                             R.Base->getType()),
-            get(I, ROW_STEP)};
-    return {Old.Base, B.getInt64(0)};
+    Layout X = {Old.Base, B.getInt64(0), {}};
+    X.StepAround.assign(R.StepAround.size(), X.Step);
+    for (size_t I = 0; I < Reaches.size(); I++) {
+      if (Reaches[I].Rows != &R || !Reaches[I].isCopied())
+        continue;
+      X.Step = get(I, ROW_STEP);
+      X.Base =
+          B.CreateIntToPtr(B.CreateSub(get(I, ROW_COPIES), get(I, ROW_FIRST)),
+                           R.Base->getType());
+      for (size_t S = 0; S < R.StepAround.size(); S++)
+        X.StepAround[S] = B.CreateMul(X.Step, get(I, around(R, S, ROW_SIZE)));
+    }
+    return X;
   }
 
 private:
-  Value *field(size_t I, RowField Which) {
+  Value *field(size_t I, unsigned Which) {
     Value *P = B.CreatePointerCast(Rows, bytePointer(B.getContext()));
-    return B.CreateConstGEP1_64(B.getInt8Ty(), P,
-                                8 * (I * ROW_FIELDS + (size_t)Which));
+    return B.CreateConstGEP1_64(B.getInt8Ty(), P, 8 * (I * ROW_WORDS + Which));
   }
-  Value *word(size_t I, RowField Which) {
+  Value *word(size_t I, unsigned Which) {
     return B.CreatePointerCast(field(I, Which), pointerTo(B.getInt64Ty()));
   }
-  Value *get(size_t I, RowField Which) {
+  Value *get(size_t I, unsigned Which) {
     return B.CreateAlignedLoad(B.getInt64Ty(), word(I, Which), Align(8));
   }
-  void put(size_t I, RowField Which, Value *V) {
+  void put(size_t I, unsigned Which, Value *V) {
     if (V->getType()->isPointerTy())
       V = B.CreatePtrToInt(V, B.getInt64Ty());
     B.CreateAlignedStore(V, word(I, Which), Align(8));
@@ -179,12 +197,40 @@ private:
     return isa<Constant>(V) ? V : B.CreateFreeze(V);
   }
 
+  // Of the arrays around, of which the outermost one comes first there.
+  static unsigned around(const RowPointers &R, size_t S, RowAround Which) {
+    return ROW_FIELDS + (R.StepAround.size() - 1 - S) * ROW_AROUND_FIELDS +
+           Which;
+  }
+
+  // Where the outermost array is, and how many rows there are.
+  void describeArrays(size_t I, const RowPointers &R) {
+    put(I, ROW_STRIDE, expand(R.Stride));
+    put(I, ROW_AROUND, B.getInt64(R.StepAround.size()));
+    Value *Size = expand(R.Extent);
+    const RowPointers *X = &R;
+    for (size_t S = 0; S < R.StepAround.size(); S++) {
+      put(I, around(R, S, ROW_SIZE), Size);
+      put(I, around(R, S, ROW_OFFSET), expand(X->Start));
+      X = &All[(size_t)X->Around];
+      put(I, around(R, S, ROW_STRIDE_AROUND), expand(X->Stride));
+      Size = B.CreateMul(Size, expand(X->Extent));
+    }
+    put(I, ROW_ARRAY, expand(X->Start));
+    put(I, ROW_COUNT, Size);
+  }
+
   void describe(size_t I) {
     const RowReach &R = Reaches[I];
-    put(I, ROW_ARRAY, R.Rows ? expand(R.Rows->Start) : field(I, ROW_COPIES));
-    put(I, ROW_STRIDE, R.Rows ? expand(R.Rows->Stride) : B.getInt64(0));
-    put(I, ROW_COUNT, R.Rows ? expand(R.Rows->Extent) : B.getInt64(1));
-    put(I, ROW_COPIES, R.Rows ? B.getInt64(0) : expand(R.Start));
+    if (R.Rows) {
+      describeArrays(I, *R.Rows);
+    } else {
+      put(I, ROW_ARRAY, field(I, ROW_COPIES));
+      put(I, ROW_COPIES, expand(R.Start));
+      put(I, ROW_COUNT, B.getInt64(1));
+      for (RowField Zero : {ROW_STRIDE, ROW_AROUND})
+        put(I, Zero, B.getInt64(0));
+    }
     put(I, ROW_WRITTEN, B.getInt64(R.IsWritten));
     Value *First = nullptr, *End = nullptr, *Most = nullptr;
     auto Widen = [&](Intrinsic::ID Id, Value *&V, Value *By) {
@@ -216,6 +262,16 @@ private:
 };
 
 } // namespace
+
+// All rows of R.
+static Value *countOf(ArrayRef<RowPointers> All, const RowPointers &R,
+                      function_ref<Value *(const SCEV *)> Expand,
+                      IRBuilder<> &B) {
+  Value *Count = Expand(R.Extent);
+  return R.Around < 0 ? Count
+                      : B.CreateMul(Count, countOf(All, All[(size_t)R.Around],
+                                                   Expand, B));
+}
 
 // Of copies: the fewest that there can be, and the most that are worth the
 // nest. It uses each element four times, which was fitted to products of 8 to
@@ -249,7 +305,12 @@ bytesOfCopies(const IRNest &N, ScalarEvolution &SE, const Plan &P,
   Value *Count = None;
   for (const RowReach &R : Reaches)
     if (R.isCopied())
-      Count = B.CreateAdd(Count, Front.frozen(R.Rows->Extent, B.getInt64Ty()));
+      Count = B.CreateAdd(Count, countOf(
+                                     N.Rows, *R.Rows,
+                                     [&](const SCEV *S) {
+                                       return Front.frozen(S, B.getInt64Ty());
+                                     },
+                                     B));
   return {B.CreateMul(Count, B.getInt64(RowAlignment)), Most};
 }
 
@@ -265,7 +326,7 @@ static void chooseCopies(const IRNest &N, ScalarEvolution &SE, LoopInfo &LI,
   Value *May = B.CreateAnd(B.CreateNot(Holds), B.CreateICmpULE(Least, Most));
   Instruction *End =
       SplitBlockAndInsertIfThen(May, At, false, nullptr, &DTU, &LI);
-  RowCopier Copier(SE, Reaches, End);
+  RowCopier Copier(SE, N.Rows, Reaches, End);
   Value *Memory = Copier.copy(Most);
   auto Join = [&](Value *WhereEven, Value *WhereCopied) {
     PHINode *V = IRBuilder<>(&At->getParent()->front())
@@ -274,11 +335,8 @@ static void chooseCopies(const IRNest &N, ScalarEvolution &SE, LoopInfo &LI,
     V->addIncoming(WhereCopied, End->getParent());
     return V;
   };
-  for (size_t I = 0; I < Rows.size(); I++) {
-    Layout Copied = Copier.layOut(N.Rows[I], Rows[I]);
-    Rows[I] = {Join(Rows[I].Base, Copied.Base),
-               Join(Rows[I].Step, Copied.Step)};
-  }
+  for (size_t I = 0; I < Rows.size(); I++)
+    Layout::zip(Rows[I], Copier.layOut(N.Rows[I], Rows[I]), Join);
   Copies.Memory =
       Join(ConstantPointerNull::get(bytePointer(DT.getRoot()->getContext())),
            Memory);
@@ -302,11 +360,21 @@ RowCopies checkRowPointers(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE,
   RowPointerCheck Check(Outer, LI, SE, DT);
   FrontBranch Ask = branchIfLoopsRun(Outer, N, LI, SE, DT);
   SmallVector<Layout, 4> Rows;
-  Value *Holds = nullptr;
+  const Function &F = *Outer.getHeader()->getParent();
+  Value *Holds = ConstantInt::getTrue(F.getContext());
   for (RowPointers &R : N.Rows) {
-    Layout X;
-    Value *Same = Check.check(R, Ask.Then, X.Base, X.Step);
-    Holds = Holds ? IRBuilder<>(Ask.Then).CreateAnd(Holds, Same) : Same;
+    Layout X = {Constant::getNullValue(R.Base->getType()),
+                Constant::getNullValue(R.Step->getType()),
+                {}};
+    X.StepAround.assign(R.StepAround.size(), X.Step);
+    if (R.Around >= 0)
+      Holds = ConstantInt::getFalse(F.getContext()); // until they are copied
+    else if (none_of(N.Rows, [&](const RowPointers &Other) {
+               return Other.Around == &R - N.Rows.data();
+             })) {
+      Value *Same = Check.check(R, Ask.Then, X.Base, X.Step);
+      Holds = IRBuilder<>(Ask.Then).CreateAnd(Holds, Same);
+    }
     Rows.push_back(X);
   }
   if (MayCopy) {
@@ -317,6 +385,9 @@ RowCopies checkRowPointers(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE,
   for (size_t I = 0; I < Rows.size(); I++) {
     N.Rows[I].Base->replaceAllUsesWith(Ask.join(Rows[I].Base));
     N.Rows[I].Step->replaceAllUsesWith(Ask.join(Rows[I].Step));
+    for (size_t S = 0; S < Rows[I].StepAround.size(); S++)
+      N.Rows[I].StepAround[S]->replaceAllUsesWith(
+          Ask.join(Rows[I].StepAround[S]));
   }
   N.Assumed.push_back({Ask.join(Holds), true});
   dropRowPointers(N);
@@ -369,6 +440,8 @@ void dropRowPointers(IRNest &N) {
     assert(R.Base->use_empty() && R.Step->use_empty());
     R.Base->eraseFromParent();
     R.Step->eraseFromParent();
+    for (Instruction *S : R.StepAround)
+      S->eraseFromParent();
   }
   N.Rows.clear();
 }

@@ -80,13 +80,9 @@ bool RowReaches::add(Place X) {
       return false;
     X.Offset = SE.getAddExpr(X.Offset, Way);
     X.Start = nullptr;
-    auto IsNext = [&](const Sum::Term &T) {
-      return T.Step == SE.getSCEV(Rows->Step) && T.Extent == Rows->Extent;
-    };
-    auto *Next = find_if(X.Terms, IsNext);
-    if (Next == X.Terms.end())
-      return false;
-    X.Terms.erase(Next);
+    // From row to row, of which the array says how many there are.
+    erase_if(X.Terms,
+             [&](const Sum::Term &T) { return rowsOf(T.Step) == Rows; });
   }
   if (rowsOf(X.Offset) || any_of(X.Terms, [&](const Sum::Term &T) {
         return rowsOf(T.Step) || rowsOf(T.Extent);

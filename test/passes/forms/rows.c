@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 74
+// DONE: 84
 #include "forms.h"
 #define I for (int i = 0; i < M; i++)
 #define J for (int j = 0; j < N; j++)
@@ -126,4 +126,51 @@ INT_FORM(rows_by_number) {
   for (int i = 0; i < 64; i++)
     at[i] = i % 5;
   through(M, N, K, C, r.a, at, B);
+}
+
+// Arrays of arrays of rows: a batch of products, and images with many channels.
+static __attribute__((noinline)) void
+batch(int M, int N, int K, int32_t ***C, const int8_t ***A, const int8_t **B) {
+  for (int t = 0; t < 3; t++)
+    I J L C[t][i][j] += A[t][i][k] * B[k][j]; // expected-remark@-1 {{mxk,kn->mxn}}
+}
+INT_FORM(rows_of_rows) {
+  struct rows r;
+  even(&r, C, A, B);
+  int32_t **c[3];
+  const int8_t **a[3];
+  for (int t = 0; t < 3; t++)
+    c[t] = r.c + t * 16, a[t] = r.a + (2 - t) * 16;
+  batch(M, N, K, c, a, r.b);
+}
+INT_FORM(rows_of_rows_that_are_one) {
+  struct rows r;
+  even(&r, C, A, B);
+  int32_t **c[3] = {r.c, r.c + 16, r.c};
+  const int8_t **a[3] = {r.a, r.a, r.a};
+  batch(M, N, K, c, a, r.b);
+}
+static __attribute__((noinline)) void
+image(int M, int N, int K, int step, int32_t **C, const int8_t ***A,
+      const int8_t **B) {
+  I J for (int c = 0; c < 3; c++) // expected-remark {{replaced by a call}}
+    for (int y = 0; y < 2; y++)
+      L C[i][j] += A[c][i * step + y][k] * B[j][(c * 2 + y) * K + k];
+}
+static void images(int M, int N, int K, int step, int32_t *C, const int8_t *A,
+                   const int8_t *B) {
+  struct rows r;
+  even(&r, C, A, B);
+  const int8_t *in[3][64] = {{0}}, **a[3];
+  for (int c = 0; c < 3; c++) {
+    for (int i = 0; i < M; i++) // other rows are not there
+      for (int y = 0; y < 2; y++)
+        in[c][i * step + y] = r.a[(i * 7 + y * 5 + c) % 50];
+    a[c] = in[c];
+  }
+  image(M, N, K < 8 ? K : 8, step, r.c, a, r.b);
+}
+INT_FORM(rows_of_images) { images(M < 20 ? M : 20, N, K, 2, C, A, B); }
+INT_FORM(rows_of_images_that_are_left_out) {
+  images(M < 20 ? M : 20, N, K, 3, C, A, B);
 }
