@@ -17,6 +17,7 @@
 //
 //     for i:  for k, j:  c[i][j] += a[i][k] * b[k][j];
 //             for j:     r[i] += c[i][j];              behind the product
+//             for j:     c[i][j] = f(c[i][j]);         too
 //
 // A value that one part stores and the other uses may be read where it is
 // stored, so that it is not computed twice.
@@ -163,7 +164,27 @@ private:
            (part([&](const StoreInst &S, const StoreInst &X) {
               return areOtherSums(S, X);
             }) &&
-            splitGroup(Branches, To));
+            splitGroup(Branches, To)) ||
+           (partEnds() && splitGroup(Branches, To));
+  }
+
+  // What becomes of sums, from the sums.
+  bool partEnds() {
+    SmallPtrSet<const Instruction *, 8> Ends;
+    for (const Group &Stores : Groups)
+      for (const StoreInst *S : Stores)
+        if (any_of(Stores,
+                   [&](const StoreInst *X) { return standsBehind(*S, *X); }))
+          Ends.insert(S);
+    return part([&](const StoreInst &S, const StoreInst &X) {
+      return Ends.count(&S) != Ends.count(&X);
+    });
+  }
+
+  // S stands behind a loop that adds up a sum.
+  bool standsBehind(const StoreInst &S, const StoreInst &Sum) {
+    return storesSum(Sum) && comesBefore(Sum, S, Facts.LI, Facts.DT) &&
+           !Facts.LI.getLoopFor(Sum.getParent())->contains(&S);
   }
 
   bool partByLoops() {

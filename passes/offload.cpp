@@ -325,7 +325,7 @@ PreservedAnalyses OffloadPass::run(Function &F, FunctionAnalysisManager &FAM) {
       if ((any_of(Found, mayBeTaken) && (Changed || LeavesCpu)) ||
           Has(RULE_DIRECTIONS) || // a copy of a vector, if not of a matrix
           ((Has(RULE_EXTRA_STORE) || Has(RULE_LIVE_OUT) ||
-            Has(RULE_OVERLAPS_SELF)) &&
+            Has(RULE_OVERLAPS_SELF) || Has(RULE_NOT_PRODUCT_SUM)) &&
            hasVectorsBeside(C.function(), Own->FAM)))
         TakeLeft(TakenBy::Any);
     }
