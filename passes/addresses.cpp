@@ -47,7 +47,7 @@ const SCEV *Addresses::widen(const SCEV *S) {
   return Wide;
 }
 
-bool Addresses::mayChange(const LoadInst &L) {
+bool mayBeWritten(const LoadInst &L, const Loop &Outer, AAResults &AA) {
   MemoryLocation Array(L.getPointerOperand(),
                        LocationSize::beforeOrAfterPointer(), typeTags(L));
   for (BasicBlock *B : Outer.blocks())
@@ -124,7 +124,7 @@ const SCEV *Addresses::rowAddress(const LoadInst &L) {
       Along.push_back(I);
     else if (Array.Stride[I] && rowsOf(Array.Stride[I]) != Around)
       return nullptr;
-  if (Along.empty() || Along.size() > 2 || mayChange(L))
+  if (Along.empty() || Along.size() > 2 || mayBeWritten(L, Outer, AA))
     return nullptr;
   RowPointers New = {&L,
                      Array.Start,

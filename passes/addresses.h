@@ -78,9 +78,12 @@ private:
   const RowPointers &rowPointers(RowPointers New);
   const RowPointers *rowsOf(const llvm::SCEV *S) const;
   const llvm::SCEV *timesOf(const llvm::SCEV *S, const llvm::SCEV *Unit);
-  bool mayChange(const llvm::LoadInst &L);
   bool isAlwaysRead(const llvm::LoadInst &L) const;
 };
+
+// What L reads in some iteration of Outer, Outer may write.
+bool mayBeWritten(const llvm::LoadInst &L, const llvm::Loop &Outer,
+                  llvm::AAResults &AA);
 
 } // namespace nputeir
 

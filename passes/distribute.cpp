@@ -108,7 +108,8 @@ class NestDistribution {
 
 public:
   NestDistribution(Loop &L, LoopFacts &Facts, bool Vectors)
-      : L(L), Facts(Facts), Vectors(Vectors), Places(L, Facts.SE, Facts.AA) {}
+      : L(L), Facts(Facts), Vectors(Vectors),
+        Places(L, Facts.SE, Facts.AA, Facts.LI, Facts.DT) {}
 
   bool run(int64_t LeastProducts, SplitBranches &Branches, NestParts &To) {
     if (!findWriters())
@@ -283,15 +284,16 @@ private:
   // Where two loops move the element alike, it is none of one contraction.
   bool storesProduct(StoreInst &S) {
     SmallPtrSet<const SCEV *, 4> Steps;
-    const SCEV *Place = Places.placeOf(S);
+    const Loop *Along;
+    const SCEV *Place = Places.placeInRow(S, Along);
     while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(Place)) {
       if (L.contains(Rec->getLoop()) &&
           !Steps.insert(Rec->getStepRecurrence(Facts.SE)).second)
         return false;
       Place = Rec->getStart();
     }
-    return Steps.size() >= (Vectors ? 1 : 2) &&
-           sumsOver(S.getValueOperand(), Steps.size(), 0);
+    size_t Axes = Steps.size() + (Along != nullptr);
+    return Axes >= (Vectors ? 1 : 2) && sumsOver(S.getValueOperand(), Axes, 0);
   }
 
   // Looks through what is done with a sum.
@@ -454,11 +456,13 @@ private:
     bool MayBeFew = Early || (AreMembers && Branches.empty());
     BranchInst *Few = MayBeFew && Least > 0 ? sendFew() : nullptr;
     BranchInst *Whole = Early ? sendWhole() : nullptr;
+    bool Asks = Places.asks();
+    BranchInst *Branch =
+        Asks ? Places.branchToAskAt(Branches, Facts.DT) : nullptr;
+    Places.askRows(Facts.LI, Facts.DT);
     BasicBlock *Front = L.getLoopPreheader();
     Instruction *End = Front->getTerminator();
     DebugLoc DL = placeInSource();
-    BranchInst *Branch =
-        Places.asks() ? Places.branchToAskAt(Branches, Facts.DT) : nullptr;
     Checks Asked(Facts.SE, Branch ? Branch : End);
     Asked.B.SetCurrentDebugLocation(DL);
     Value *Apart = Places.hold(Asked);
@@ -466,14 +470,14 @@ private:
       Branch->setCondition(Asked.B.CreateAnd(Branch->getCondition(), Apart));
     ValueToValueMapTy OfFirst, OfKept;
     BasicBlock *Old = nullptr;
-    if ((Places.asks() && !Branch) || Few)
+    if ((Asks && !Branch) || Few)
       Old = copyLoop(L, nullptr, OfKept);
     Places.markHeld();
     BasicBlock *Then = detach(L);
     BasicBlock *Begin = copyLoop(L, Then, OfFirst);
     IRBuilder<> B(Front);
     B.SetCurrentDebugLocation(DL);
-    if (Old && Places.asks())
+    if (Old && Asks)
       Branches.push_back(B.CreateCondBr(Apart, Begin, Old));
     else
       B.CreateBr(Begin);

@@ -25,16 +25,6 @@ namespace nputeir {
 
 // ---- what accesses touch ----
 
-// S is the same in all of L, and may be computed in front of it: the source may
-// come to a division only if its divisor is not zero.
-static bool isKnownBefore(const Loop &L, const SCEV *S, ScalarEvolution &SE) {
-  return SE.isLoopInvariant(S, &L) && !SCEVExprContains(S, [](const SCEV *X) {
-           const auto *Division = dyn_cast<SCEVUDivExpr>(X);
-           return Division && (!isa<SCEVConstant>(Division->getRHS()) ||
-                               Division->getRHS()->isZero());
-         });
-}
-
 const SCEV *Overlaps::mostIterations(const Loop &L, const Instruction *Of) {
   Type *I64 = Type::getInt64Ty(SE.getContext());
   if (const SCEV *Known = Most.lookup(&L))
@@ -106,7 +96,7 @@ Value *Overlaps::hold(Checks &C) const {
     Good = C.B.CreateAnd(Good, C.holds(X));
   for (const OwnPlaces &X : Own)
     Good = C.B.CreateAnd(Good, C.holds(X));
-  return Good;
+  return C.B.CreateAnd(Good, Rows.hold(C));
 }
 
 bool Overlaps::canBeAskedAt(const BasicBlock &B) const {
@@ -119,7 +109,7 @@ bool Overlaps::canBeAskedAt(const BasicBlock &B) const {
   auto AreBoth = [&](const Apart &X) {
     return IsSum(X.Written.Of) && IsSum(X.Read.Of);
   };
-  return all_of(Asked, AreBoth) &&
+  return Rows.empty() && all_of(Asked, AreBoth) &&
          all_of(Bounded, [&](const NoWrap &X) { return IsSum(X.Of); }) &&
          all_of(Periodic,
                 [&](const Beside &X) {
@@ -150,11 +140,47 @@ void Overlaps::forget() {
   Periodic.clear();
   Own.clear();
   OfAll.clear();
+  Rows.forget();
 }
 
 static uint64_t bytesOf(const Instruction &I) {
   return I.getModule()->getDataLayout().getTypeStoreSize(
       getLoadStoreType(const_cast<Instruction *>(&I)));
+}
+
+// Null: the row of I is not found along one loop.
+const SCEVAddRecExpr *Overlaps::rowAddress(const Instruction &I,
+                                           const LoadInst *&Row) {
+  Row = Rows.rowOf(placeOf(I));
+  const auto *Array =
+      dyn_cast_or_null<SCEVAddRecExpr>(Row ? placeOf(*Row) : nullptr);
+  return Array && Array->isAffine() && Outer.contains(Array->getLoop()) &&
+                 Array->getLoop()->contains(&I)
+             ? Array
+             : nullptr;
+}
+
+const SCEV *Overlaps::placeInRow(const Instruction &I, const Loop *&Along) {
+  const LoadInst *Row;
+  const SCEVAddRecExpr *Array = rowAddress(I, Row);
+  const SCEV *Place = placeOf(I);
+  Along = Array ? Array->getLoop() : nullptr;
+  return Array ? SE.getMinusSCEV(Place, SE.getPointerBase(Place)) : Place;
+}
+
+bool Overlaps::reachRow(const Instruction &I, const SCEV *Within,
+                        Apart::Reach &X) {
+  const LoadInst *Row;
+  const SCEVAddRecExpr *Array = rowAddress(I, Row);
+  SmallVector<const Loop *, 4> Around;
+  SmallVector<const SCEV *, 4> Times;
+  if (!Rows.runsAlways(I, Around))
+    return false;
+  for (const Loop *Q : Around)
+    Times.push_back(mostIterations(*Q, &I));
+  return !is_contained(Times, nullptr) &&
+         Rows.reach(*Row, *Array, Within, mostIterations(*Array->getLoop(), &I),
+                    Times, X);
 }
 
 // Iteration k of a loop that runs once less in each iteration i of another one
@@ -165,7 +191,8 @@ bool Overlaps::reach(const Instruction &I, Apart::Reach &X,
                      SmallVectorImpl<const Loop *> *Loops) {
   SmallDenseMap<const Loop *, size_t, 4> Term;
   Type *I64 = Type::getInt64Ty(I.getContext());
-  const SCEV *Place = placeOf(I);
+  const Loop *Along;
+  const SCEV *Place = placeInRow(I, Along);
   X.Bytes = bytesOf(I);
   while (const auto *Rec = dyn_cast<SCEVAddRecExpr>(Place)) {
     if (!Outer.contains(Rec->getLoop()))
@@ -187,6 +214,11 @@ bool Overlaps::reach(const Instruction &I, Apart::Reach &X,
       if (looksNegative(Step) == looksNegative(Own))
         Step = SE.getMinusSCEV(Step, Own);
     }
+  if (Along) {
+    if (Loops)
+      Loops->push_back(Along);
+    return !Term.count(Along) && reachRow(I, Place, X);
+  }
   if (!Place->getType()->isPointerTy() || !isKnownBefore(Outer, Place, SE))
     return false;
   X.Of.Start = SE.getPtrToIntExpr(Place, I64);
@@ -361,7 +393,7 @@ bool Overlaps::areApart(Instruction &W, const Instruction &X,
     A.Written = *Written;
   else if (!reachOfAll(W, A.Written))
     return false;
-  if (IsOneBase)
+  if (IsOneBase || Rows.areIn(A))
     return lieApart(A);
   return ask(A, W, X, !Written);
 }

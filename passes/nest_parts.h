@@ -4,6 +4,7 @@
 
 #include "checks.h"
 #include "ir_marks.h"
+#include "row_places.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Analysis/PostDominators.h"
@@ -42,6 +43,7 @@ class Overlaps {
     llvm::SmallVector<const llvm::Loop *, 4> Loops;
   };
   llvm::DenseMap<const llvm::Instruction *, Reached> OfAll;
+  RowPlaces Rows;
 
 public:
   std::vector<Apart> Asked;
@@ -51,7 +53,12 @@ public:
   llvm::DenseMap<const llvm::Loop *, const llvm::Loop *> Falling;
 
   Overlaps(llvm::Loop &Outer, llvm::ScalarEvolution &SE, llvm::AAResults &AA)
-      : Outer(Outer), SE(SE), AA(AA) {}
+      : Outer(Outer), SE(SE), AA(AA), Rows(Outer, SE, AA, nullptr, nullptr) {}
+  // What is found through an array of addresses has places, too.  Who asks for
+  // them asks for the rows before.
+  Overlaps(llvm::Loop &Outer, llvm::ScalarEvolution &SE, llvm::AAResults &AA,
+           const llvm::LoopInfo &LI, const llvm::DominatorTree &DT)
+      : Outer(Outer), SE(SE), AA(AA), Rows(Outer, SE, AA, &LI, &DT) {}
   // W, a store, and X, a load or store, never do, or it is asked.  Written:
   // what W touches; null: what its loops say.
   bool areApart(llvm::Instruction &W, const llvm::Instruction &X,
@@ -82,8 +89,16 @@ public:
   // Whether something must be asked; and whether all of it holds.
   bool asks() const {
     return !Asked.empty() || !Bounded.empty() || !Periodic.empty() ||
-           !Own.empty();
+           !Own.empty() || !Rows.empty();
   }
+  // In front of Outer.
+  void askRows(llvm::LoopInfo &LI, llvm::DominatorTree &DT) {
+    Rows.ask(LI, DT, Bounded);
+  }
+  // The address of I, or what is added to that of its row, which is found along
+  // a loop; null: in none.
+  const llvm::SCEV *placeInRow(const llvm::Instruction &I,
+                               const llvm::Loop *&Along);
   llvm::Value *hold(Checks &C) const;
   // It can be asked at the end of B.
   bool canBeAskedAt(const llvm::BasicBlock &B) const;
@@ -112,6 +127,10 @@ private:
   bool mayHaveRoom(const Apart &Both, const llvm::SCEV *Step,
                    const llvm::SCEV *Way);
   const llvm::SCEV *startOf(const llvm::Instruction &I, uint32_t &Zeros);
+  const llvm::SCEVAddRecExpr *rowAddress(const llvm::Instruction &I,
+                                         const llvm::LoadInst *&Row);
+  bool reachRow(const llvm::Instruction &I, const llvm::SCEV *Within,
+                Apart::Reach &X);
 };
 
 // What markHeld() has noted is true while no other code is around F's.

@@ -348,7 +348,7 @@ static void chooseCopies(const IRNest &N, ScalarEvolution &SE, LoopInfo &LI,
 }
 
 RowCopies checkRowPointers(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE,
-                           DominatorTree &DT, IRNest &N, const Plan &P,
+                           DominatorTree &DT, IRNest &N, const Plan *P,
                            bool OnlySums) {
   RowCopies Copies;
   if (N.Rows.empty())
@@ -356,7 +356,7 @@ RowCopies checkRowPointers(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE,
   RowReaches Reaches(N, SE);
   bool IsRepeated =
       Outer.getParentLoop() && isRepeating(*Outer.getParentLoop());
-  bool MayCopy = !IsRepeated && Reaches.find(OnlySums);
+  bool MayCopy = P && !IsRepeated && Reaches.find(OnlySums);
   RowPointerCheck Check(Outer, LI, SE, DT);
   FrontBranch Ask = branchIfLoopsRun(Outer, N, LI, SE, DT);
   SmallVector<Layout, 4> Rows;
@@ -378,7 +378,7 @@ RowCopies checkRowPointers(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE,
     Rows.push_back(X);
   }
   if (MayCopy) {
-    chooseCopies(N, SE, LI, DT, P, Reaches.all(), Ask.Then, Rows, Holds,
+    chooseCopies(N, SE, LI, DT, *P, Reaches.all(), Ask.Then, Rows, Holds,
                  Copies);
     Copies.Memory = Ask.join(Copies.Memory);
   }

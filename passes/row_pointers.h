@@ -21,11 +21,12 @@ struct RowCopies {
 };
 
 // Computes what the nest assumes of its rows, in front of it; that it holds
-// becomes one more assumption.  OnlySums: the nest stores nothing but sums, to
-// an array of their own that does not exist yet.
+// becomes one more assumption.  P: what may stand in front of the nest; null:
+// its rows are not copied.  OnlySums: it stores nothing but sums, to an array
+// of their own that does not exist yet.
 RowCopies checkRowPointers(llvm::Loop &Outer, llvm::LoopInfo &LI,
                            llvm::ScalarEvolution &SE, llvm::DominatorTree &DT,
-                           IRNest &N, const Plan &P, bool OnlySums);
+                           IRNest &N, const Plan *P, bool OnlySums = false);
 // For a nest that is kept.
 void dropRowPointers(IRNest &N);
 

@@ -120,7 +120,7 @@ void Search::rewrite(StringRef Where) {
     if (T.L) {
       assert(T.L->getLoopPreheader() && exitOf(*T.L).To);
       T.Loads->compute(T.Nest);
-      Copies = checkRowPointers(*T.L, LI, SE, DT, T.Nest, T.P, false);
+      Copies = checkRowPointers(*T.L, LI, SE, DT, T.Nest, &T.P);
       checkZeroSkips(*T.L, LI, SE, DT, T.Nest);
       T.Old = {T.L->getLoopPreheader(), T.L->getHeader(), exitOf(*T.L).To,
                T.L->getStartLoc()};

@@ -193,6 +193,8 @@ bool mayChange(const Instruction &W, const Instruction &X, const Loop &Outer,
   if (!From || X.isVolatile() || X.isAtomic())
     return true;
   MemoryLocation Read(From, LocationSize::beforeOrAfterPointer(), typeTags(X));
+  if (const auto *G = dyn_cast<GlobalVariable>(From); G && G->isConstant())
+    return false;
   if (const auto *Call = dyn_cast<CallBase>(&W); Call && !writtenPlace(W))
     return !leavesMemory(*Call) && isModSet(AA.getModRefInfo(Call, Read));
   const Value *Place = writtenPlace(W);
@@ -241,7 +243,7 @@ public:
            StringRef Where) {
     if (!DL)
       DL = Outer.getLoopPreheader()->getTerminator()->getDebugLoc();
-    Copied = checkRowPointers(Outer, LI, SE, DT, Nest, P, true).Memory;
+    Copied = checkRowPointers(Outer, LI, SE, DT, Nest, &P, true).Memory;
     checkZeroSkips(Outer, LI, SE, DT, Nest);
     formLCSSARecursively(Outer, DT, &LI, &SE);
     acquire(P);
@@ -265,9 +267,9 @@ private:
   // In front of the nest; that there is an array becomes an assumption.
   void acquire(const Plan &P) {
     Instruction *End = Outer.getLoopPreheader()->getTerminator();
-    Value *May = P.Npu && !P.Cpu      ? isLinked(End)
+    Value *May = P.Npu && !P.Cpu   ? isLinked(End)
                  : P.LeastMacs < 0 ? isMuch(End)
-                                      : nullptr;
+                                   : nullptr;
     FrontBranch Get = branchIfLoopsRun(Outer, Nest, LI, SE, DT, May);
     IRBuilder<> B(Get.Then);
     B.SetCurrentDebugLocation(DL);

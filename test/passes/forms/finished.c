@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 36
+// DONE: 42
 #include "beside.h"
 #include "forms.h"
 
@@ -14,7 +14,9 @@
 #define AB A[i * K + k] * B[k * N + j]
 #define CPU __attribute__((annotate("nputeir:device=cpu")))
 
-static int32_t bent(int32_t x) { return x / (1 + (x & 63)); }
+static int32_t bent(int32_t x) {
+  return x / 2 + __builtin_popcount((unsigned)x);
+}
 
 INT_FORM(function_of_sum) {
   I J { // expected-remark {{replaced by a call: mk,kn->mn}}
@@ -65,6 +67,14 @@ INT_FORM(row_is_scaled) { // by its own elements, as in a softmax
         most = CIJ;
     }
     J CIJ = CIJ * 64 / most;
+  }
+}
+INT_FORM(function_is_in_a_table) {
+  static const int32_t of[8] = {3, -1, 4, 1, -5, 9, 2, 6};
+  I J { // expected-remark {{replaced by a call: mk,kn->mn}}
+    CIJ = 0;
+    L CIJ += AB;
+    CIJ = of[CIJ & 7];
   }
 }
 CPU INT_FORM(neurons) {
