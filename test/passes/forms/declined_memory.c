@@ -122,12 +122,6 @@ INT_FORM(zero_next_row) {
     J L C[i * N + j] += AB;
   }
 }
-INT_FORM(zero_after) {
-  I { // expected-remark {{kept}}
-    J L C[i * N + j] += AB;
-    J C[i * N + j] = 0;
-  }
-}
 int shared_j; // a counter that everybody sees
 INT_FORM(counts_in_memory) {
   // expected-remark@+1 {{a loop's counter lies in memory}}

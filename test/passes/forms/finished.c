@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 42
+// DONE: 48
 #include "beside.h"
 #include "forms.h"
 
@@ -67,6 +67,12 @@ INT_FORM(row_is_scaled) { // by its own elements, as in a softmax
         most = CIJ;
     }
     J CIJ = CIJ * 64 / most;
+  }
+}
+INT_FORM(zero_after) {
+  I { // expected-remark {{replaced by a call: mk,kn->mn}}
+    J L CIJ += AB;
+    J CIJ = 0;
   }
 }
 INT_FORM(function_is_in_a_table) {

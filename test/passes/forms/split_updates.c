@@ -2,7 +2,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 248
+// DONE: 278
 #include "forms.h"
 
 #define I for (int i = 0; i < M; i++)
@@ -80,18 +80,25 @@ BF16_FORM(syr2k_floats) {
   }
 }
 
+INT_FORM(scaled_behind) {
+  I { // expected-remark 2 {{replaced by a call}}
+    L J C_IJ += AB + BA;
+    J C_IJ *= 5;
+  }
+}
+INT_FORM(written_beside) {
+  I { // expected-remark 2 {{replaced by a call}}
+    L J C_IJ += AB + BA;
+    C[4000] = i;
+  }
+}
+
 // ---- near misses ----
 
 INT_FORM(two_statements) { // the first may store to what the second reads
   I J L { // expected-remark {{kept}}
     C_IJ += AB;
     C_IJ += BA;
-  }
-}
-INT_FORM(scaled_behind) {
-  I { // expected-remark {{kept}}
-    L J C_IJ += AB + BA;
-    J C_IJ *= 5;
   }
 }
 INT_FORM(scaled_each_time) {
@@ -116,12 +123,6 @@ INT_FORM(other_columns_before) {
   I { // expected-remark {{kept}}
     J C[i * 64 + j + 1] *= 5;
     L J C_IJ += AB + BA;
-  }
-}
-INT_FORM(written_beside) {
-  I {
-    L J C_IJ += AB + BA; // expected-remark {{kept}}
-    C[4000] = i;
   }
 }
 INT_FORM(volatile_beside) {
