@@ -394,14 +394,14 @@ Value *partsOf(CpuUnit &U, const CpuWork &W, StringRef Name, bool IsOld) {
     Set(CpuTurned, packFunction(*U.Elements, turnedPanel(U, W, false)));
     Set(CpuNarrow, packFunction(*U.Elements, turnedPanel(U, W, true)));
   }
-  for (bool IsOne : {false, true}) {
-    Set(CpuVector + IsOne, vectorKernel(Plain,
-                                        Vector  ? W
-                                        : IsOld ? CpuWork()
-                                                : cpuOneRow(W),
-                                        IsOne));
+  for (CpuVectorPart Part : {CpuVectorMany, CpuVectorOther, CpuVectorAll}) {
+    Set(CpuVector + Part, vectorKernel(Plain,
+                                       Vector  ? W
+                                       : IsOld ? CpuWork()
+                                               : cpuOneRow(W),
+                                       Part));
     if (!Vector && !IsOld)
-      Set(CpuColumn + IsOne, vectorKernel(Plain, cpuFewColumns(W), IsOne));
+      Set(CpuColumn + Part, vectorKernel(Plain, cpuFewColumns(W), Part));
   }
   if (!Vector && !IsOld && W.Column == CPU_VECTOR_ADD)
     Set(CpuExchanged, directFunction(Plain, cpuExchanged(W), Name, false));

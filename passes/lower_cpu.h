@@ -103,9 +103,17 @@ constexpr const char *CpuAttribute = "nputeir-cpu";
 // packs panels of both inputs, and those of in1 where only it is packed, as
 // wide as a kernel or half as wide; what packs runs across panels; what writes
 // the start of a panel's sums; kernels of a packed product, by height; those of
-// vectors, of which the second multiplies one step, or several vectors, where
-// there is one row and where there are few columns; what multiplies these as
-// rows, without packed panels; what finds the factors of isScaled.
+// vectors, where there is one row and where there are few columns; what
+// multiplies these as rows, without packed panels; what finds the factors of
+// isScaled.
+// Of vectors: one, by some steps or rows; one step, or several vectors; all
+// steps, of a matrix that is near.
+enum CpuVectorPart {
+  CpuVectorMany,
+  CpuVectorOther,
+  CpuVectorAll,
+  CpuVectorParts
+};
 enum CpuPart {
   CpuStore,
   CpuPack0,
@@ -116,8 +124,8 @@ enum CpuPart {
   CpuStart,
   CpuKernels,
   CpuVector = CpuKernels + TEIR_CPU_HEIGHTS,
-  CpuColumn = CpuVector + 2,
-  CpuExchanged = CpuColumn + 2,
+  CpuColumn = CpuVector + CpuVectorParts,
+  CpuExchanged = CpuColumn + CpuVectorParts,
   CpuScale,
   CpuParts
 };
@@ -370,9 +378,10 @@ CpuPanel turnedPanel(CpuUnit &U, const CpuWork &W, bool Narrow);
 
 // ---- lower_cpu_vector.cpp ----
 CpuCode vectorCode(CpuUnit &U, const CpuWork &W);
-// The kernel of W.Vector, of several steps or of one; by dot products, of one
-// vector or of several.  Null: it has none.
-llvm::Function *vectorKernel(CpuUnit &U, const CpuWork &W, bool IsOther);
+// ---- lower_cpu_vector_kernel.cpp ----
+// A kernel of W.Vector.  Null: it has none.
+llvm::Function *vectorKernel(CpuUnit &U, const CpuWork &W, CpuVectorPart Part);
+// ---- lower_cpu_thin.cpp ----
 // Of a product of matrices: what it is with one row, and with few columns.
 CpuWork cpuOneRow(const CpuWork &W);
 CpuWork cpuFewColumns(const CpuWork &W);
@@ -464,6 +473,10 @@ bool cpuNeverPays(const llvm::Function &F, const contraction &C,
                   int64_t LeastMacs, bool Apart);
 // Loops may keep all sums in registers.
 bool cpuFitsRegisters(const llvm::Function &F, const contraction &C);
+// Multiply-adds from which code for a vector is as fast as loops that the
+// source has several of in a row; fitted to four rows, and four columns, of 4
+// to 64.
+constexpr int64_t CpuLeastWrittenOut = 1024;
 // A matrix is multiplied by a vector.
 bool cpuIsOfVector(const contraction &C);
 // Sums that other code reads from an array are so short that compilers write

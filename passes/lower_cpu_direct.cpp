@@ -96,11 +96,6 @@ public:
       gate();
     if (!Finishes)
       keepSteps();
-    C.when(isForOneThread(), [&] {
-      Type *P = bytePointer(C.getContext());
-      C.CreateCall(Then, {C.argument(0), Constant::getNullValue(P)});
-      C.CreateRet(C.getInt32(0));
-    });
     C.CreateRet(computeOnThreads(C, U, W, {Then, false}, C.argument(0)));
   }
 
@@ -300,13 +295,6 @@ private:
   }
 
   // Then the function that asks for threads need not be called.
-  Value *isForOneThread() {
-    Value *Macs = C.number(1);
-    for (Value *E : Extent)
-      Macs = C.times(Macs, E);
-    return C.CreateICmpULT(Macs, C.number(2 * TEIR_CPU_THREAD_MACS));
-  }
-
   teir_cpu_size size() {
     return {Extent[AXIS_M],
             Extent[AXIS_N],

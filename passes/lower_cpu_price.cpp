@@ -40,6 +40,12 @@ public:
   }
 
   void *isWork(int64_t LeastMacs) {
+    if (LeastMacs < 0 && cpuIsOfVector(C) && !cpuHasMaps(C)) {
+      Arranged By(C);
+      dtype Types[] = {By.C.type[IN1], By.C.acc};
+      teir_cpu_loops Loops = loops(pricedCpus(F));
+      return teir_cpu_may_pay(&M, Types, &Loops);
+    }
     return apply(CPU_AT_MOST, number(LeastMacs < 0 ? FEW : LeastMacs), macs());
   }
 
@@ -248,7 +254,7 @@ Value *cpuIsWork(const IRBuilder<> &At, const contraction &C,
 
 Value *cpuSurelyPays(const IRBuilder<> &At, const contraction &C,
                      const CpuOperands &X) {
-  return cpuHasMaps(C)
+  return cpuHasMaps(C) || cpuIsOfVector(C)
              ? nullptr
              : asked(At, C, X, [&](Priced &P) { return P.surelyPays(); });
 }

@@ -263,6 +263,15 @@ private:
 
 } // namespace
 
+// Of roles that have one axis: is all of it less work than is worth a thread?
+static Value *isForOneThread(Code &C, unsigned Tensors, Value *Slots) {
+  Value *Macs = C.number(1);
+  for (int R = 0; R < AXIS_ROLES; R++)
+    Macs = C.times(
+        Macs, C.getNumber(Slots, cpuAxesSlot(Tensors) + R * (1 + Tensors)));
+  return C.CreateICmpULT(Macs, C.number(2 * TEIR_CPU_THREAD_MACS));
+}
+
 Value *computeOnThreads(Code &C, CpuUnit &U, const CpuWork &W,
                         const CpuCode &By, Value *Slots) {
   bool IsNew;
@@ -275,9 +284,17 @@ Value *computeOnThreads(Code &C, CpuUnit &U, const CpuWork &W,
   }
   Type *P = bytePointer(U.context());
   Value *Run = C.CreatePointerCast(By.Run, P);
+  Value *None = Constant::getNullValue(P);
+  // What needs no memory has such roles, and may be so small that to count
+  // blocks takes as long.
+  if (!By.Needs)
+    C.when(isForOneThread(C, W.moved(), Slots), [&] {
+      C.CreateCall(By.Run, {Slots, None});
+      C.CreateRet(C.getInt32(0));
+    });
   struct teir_cpu_blocks Blocks = teir_cpu_blocks(&U.Cpu, W.Sum);
   return C.CreateCall(F,
-                      {Slots, Run, By.Needs ? Run : Constant::getNullValue(P),
+                      {Slots, Run, By.Needs ? Run : None,
                        C.number(Blocks.height[0]), C.number(Blocks.columns)});
 }
 

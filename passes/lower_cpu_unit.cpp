@@ -139,6 +139,8 @@ teir_cpu_math cpuMath(Code &C) {
     return (void *)Apply();
   };
   M.choose = [](void *C, void *Condition, void *X, void *Otherwise) {
+    if (auto *Known = dyn_cast<ConstantInt>(static_cast<Value *>(Condition)))
+      return Known->isOne() ? X : Otherwise;
     return (void *)static_cast<Code *>(C)->CreateSelect(
         static_cast<Value *>(Condition), static_cast<Value *>(X),
         static_cast<Value *>(Otherwise));

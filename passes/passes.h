@@ -234,7 +234,8 @@ struct Region {
 struct Plan {
   const contraction *Npu = nullptr; // for a call of the runtime
   const contraction *Cpu = nullptr; // for code in the object
-  int64_t LeastMacs = 0;            // below 0: not given
+  int64_t LeastMacs = 0;            // that were asked for; below 0: nothing
+  int64_t CpuLeastMacs = 0;         // the same for code in the object
 };
 // Puts the guarded call in front of the code.  Keeps the loops and dominators
 // up to date; what was asked about values of the code, behind it, is stale.

@@ -131,10 +131,35 @@ const contraction *NestPlanner::forProcessor(const IRNest &Nest, verdict &V) {
   return nullptr;
 }
 
+// Products of two numbers that are none.
+static int productsOf(const nest_expr &X,
+                      SmallPtrSetImpl<const nest_expr *> &Seen) {
+  if (!Seen.insert(&X).second)
+    return 0;
+  int Count = 0;
+  for (const nest_expr *Of : X.arg)
+    if (Of)
+      Count += productsOf(*Of, Seen);
+  return X.op == NEST_MUL ? std::max(1, Count) : Count;
+}
+
+// Has an iteration of some loop several products, as where the source has a few
+// rows or columns at once?  Compilers make more of such loops than of those
+// that are priced.
+static bool isWrittenOut(const nest &N) {
+  SmallVector<int, 8> Products((size_t)N.loop_count, 0);
+  SmallPtrSet<const nest_expr *, 16> Seen;
+  for (int I = 0; I < N.statement_count; I++)
+    if (N.statement[I].loop >= 0)
+      Products[(size_t)N.statement[I].loop] +=
+          productsOf(*N.statement[I].value, Seen);
+  return any_of(Products, [](int Of) { return Of > 1; });
+}
+
 // What can be done about a nest that was read.
 Plan NestPlanner::planOf(const IRNest &Nest, Finding &N) {
   Plan P;
-  P.LeastMacs = O.min_macs;
+  P.LeastMacs = P.CpuLeastMacs = O.min_macs;
   diag Mistake = {};
   if (!nest_check(Nest.N, &Mistake)) {
     verdict_decline(&N.V, RULE_FAULT, Mistake.at,
@@ -161,8 +186,16 @@ Plan NestPlanner::planOf(const IRNest &Nest, Finding &N) {
     verdict_decline(&V, RULE_PROCESSOR, Nest.N->at,
                     "there is no code for this target");
   }
-  if (P.Cpu && !O.require &&
-      cpuNeverPays(F, *P.Cpu, P.LeastMacs, isApart(Nest, *P.Cpu))) {
+  auto NeverPays = [&] {
+    return cpuNeverPays(F, *P.Cpu, P.CpuLeastMacs, isApart(Nest, *P.Cpu));
+  };
+  bool Never = P.Cpu && !O.require && NeverPays();
+  if (P.Cpu && P.CpuLeastMacs < 0 && cpuIsOfVector(*P.Cpu) &&
+      !cpuHasMaps(*P.Cpu) && isWrittenOut(*Nest.N)) {
+    P.CpuLeastMacs = CpuLeastWrittenOut;
+    Never |= !O.require && NeverPays();
+  }
+  if (Never) {
     P.Cpu = nullptr;
     verdict_decline(&V, RULE_BELOW_THRESHOLD, Nest.N->at,
                     "the loops are faster than code for the processor");

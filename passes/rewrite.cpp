@@ -330,9 +330,9 @@ private:
       return V.symbol < 0 ? B.getInt64((uint64_t)V.constant)
                           : Cpu.Symbol[(size_t)V.symbol];
     };
-    CpuNestCode Code = cpuNest(F, *P.Cpu, X, P.LeastMacs < 0);
+    CpuNestCode Code = cpuNest(F, *P.Cpu, X, P.CpuLeastMacs < 0);
     // Small sizes go on at once.
-    Value *May = cpuIsWork(B, *P.Cpu, X, P.LeastMacs);
+    Value *May = cpuIsWork(B, *P.Cpu, X, P.CpuLeastMacs);
     if (P.Npu)
       May = B.CreateAnd(May, B.CreateICmpULE(Before, B.getInt32(1)));
     May = B.CreateAnd(B.CreateIsNotNull(Code.Code), May);

@@ -267,9 +267,9 @@ private:
   // In front of the nest; that there is an array becomes an assumption.
   void acquire(const Plan &P) {
     Instruction *End = Outer.getLoopPreheader()->getTerminator();
-    Value *May = P.Npu && !P.Cpu   ? isLinked(End)
-                 : P.LeastMacs < 0 ? isMuch(End)
-                                   : nullptr;
+    Value *May = P.Npu && !P.Cpu      ? isLinked(End)
+                 : P.CpuLeastMacs < 0 ? isMuch(End)
+                                      : nullptr;
     FrontBranch Get = branchIfLoopsRun(Outer, Nest, LI, SE, DT, May);
     IRBuilder<> B(Get.Then);
     B.SetCurrentDebugLocation(DL);

@@ -11,6 +11,8 @@
 typedef const struct teir_cpu_math math;
 
 enum { CYCLE = 16 }; /* parts of which prices are */
+/* To call code and find out what it has to do; to do so of price_near. */
+enum { FIXED = 70 * CYCLE, NEAR_FIXED = 36 * CYCLE };
 
 static void *number(math *m, int64_t n) { return m->number(m->context, n); }
 
@@ -263,6 +265,37 @@ void *teir_cpu_is_straight(const struct teir_cpu_blocks *b, math *m,
   return apply(m, CPU_AT_MOST, price_straight(m, &c), price_packed(m, &c));
 }
 
+/* What is left of x behind whole vectors, where that cannot be masked. */
+static void *left(math *m, const struct code *c, void *x) {
+  if (c->masks)
+    return number(m, 0);
+  void *whole = apply(m, CPU_DIVIDE, x, number(m, c->b->lanes));
+  return plus(m, x, times(m, whole, number(m, -c->b->lanes)));
+}
+
+/* One kernel does all of it.  Sums of two vectors of columns at once stay in
+ * registers; those of rows are added up, some at once.  Of what was measured
+ * with 1 to 64 rows and columns, on the machine above, four fifths: there is so
+ * little to it that it need not be cheaper than loops by more. */
+static void *price_near(math *m, const struct code *c, bool dot) {
+  enum { BLOCK = 8 * CYCLE, ROWS = 18 * CYCLE, SINGLE = 5 * CYCLE / 4 };
+  int64_t lanes = c->b->lanes;
+  bool fast = is_float(c->t) && !is_narrow(c->t);
+  if (dot) {
+    int64_t step = (fast ? 5 : 8) * CYCLE;
+    void *rows = divide_up(m, c->s->n, TEIR_CPU_TOGETHER);
+    void *singles = times(m, left(m, c, c->s->k), number(m, SINGLE));
+    return plus(
+        m, times(m, rows, line(m, ROWS, step, divide_up(m, c->s->k, lanes))),
+        times(m, c->s->n, singles));
+  }
+  int64_t step = (fast ? 6 : 12) * CYCLE / 5;
+  void *singles = left(m, c, c->s->n);
+  void *whole = plus(m, c->s->n, times(m, singles, number(m, -1)));
+  void *blocks = plus(m, divide_up(m, whole, 2 * lanes), singles);
+  return times(m, blocks, line(m, BLOCK, step, c->s->k));
+}
+
 static void *price_vector(math *m, const struct code *c,
                           enum teir_cpu_vector v) {
   bool dot = v == CPU_VECTOR_DOT; /* some columns, or steps, at once */
@@ -274,7 +307,14 @@ static void *price_vector(math *m, const struct code *c,
     vectors = apply(
         m, CPU_LEAST, vectors,
         times(m, divide_up(m, vectors, TEIR_CPU_FEW_TOGETHER), number(m, 2)));
-  return times(m, vectors, times(m, together, line(m, call, step, along)));
+  void *many =
+      times(m, vectors, times(m, together, line(m, call, step, along)));
+  int64_t near = TEIR_CPU_NEAR_BYTES / dtype_bytes(c->t->in1);
+  void *is_near =
+      at_most(m, times(m, c->s->m, times(m, c->s->n, c->s->k)), near);
+  is_near = apply(m, CPU_BOTH, at_most(m, c->s->m, 1), is_near);
+  void *one = plus(m, price_near(m, c, dot), number(m, NEAR_FIXED - FIXED));
+  return c->s->finishes ? many : choose(m, is_near, one, many);
 }
 
 /* Of few columns in vectors along the rows: the same as of few rows, whose sums
@@ -348,12 +388,19 @@ static struct teir_cpu_size whole_rows(math *m, const struct teir_cpu_size *s) {
   return x;
 }
 
+void *teir_cpu_may_pay(math *m, const enum dtype type[2],
+                       const struct teir_cpu_loops *l) {
+  enum { LEAST = (NEAR_FIXED + 16 * CYCLE) * 5 / 4 };
+  struct types t = {type[0], type[1]};
+  return apply(m, CPU_AT_MOST, number(m, LEAST), price_loops(m, &t, l));
+}
+
 void *teir_cpu_pays(const struct teir_cpu *cpu, math *m,
                     const struct teir_cpu_size *s,
                     const struct teir_cpu_thin *thin, void *batches,
                     const struct teir_cpu_ways *w, const enum dtype type[2],
                     const bool summed[2], const struct teir_cpu_loops *l) {
-  enum { FIXED = 70 * CYCLE, STRAIGHT = 12 * CYCLE, FINISH = 60 * CYCLE };
+  enum { STRAIGHT = 12 * CYCLE, FINISH = 60 * CYCLE };
   enum { EDGE = 30 * CYCLE }; /* of a row, to a buffer and back */
   /* More multiply-adds of a product than were measured: prices know neither
    * memory nor threads. */

@@ -307,6 +307,10 @@ void *teir_cpu_pays(const struct teir_cpu *, const struct teir_cpu_math *,
                     const enum dtype type[2], const bool summed[2],
                     const struct teir_cpu_loops *);
 
+/* May it be, of a matrix and a vector?  What is asked in front of the call: no
+ * code is faster than loops that are as short as that. */
+void *teir_cpu_may_pay(const struct teir_cpu_math *, const enum dtype type[2],
+                       const struct teir_cpu_loops *);
 /* Is it at sizes for which that holds, whatever else it asks, but for a few
  * where both are alike?  NULL: there are none of such types. */
 void *teir_cpu_surely_pays(const struct teir_cpu_math *,
@@ -324,7 +328,8 @@ enum {
   TEIR_CPU_BUFFER_COLUMNS = 1024,
   TEIR_CPU_FEW_COLUMNS = 8,
   TEIR_CPU_FEW_ROWS = 8,
-  TEIR_CPU_RESULT_BYTES = 16 << 10
+  TEIR_CPU_RESULT_BYTES = 16 << 10,
+  TEIR_CPU_NEAR_BYTES = 128 << 10 /* of a matrix that is read in parts */
 };
 
 #endif

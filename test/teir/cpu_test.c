@@ -240,6 +240,26 @@ static void check_schedules(void) {
                  DTYPE_I8, "packed");
 }
 
+/* No code is faster than loops that are asked nothing, which are some of those
+ * with which it pays. */
+static void check_may_pay(void) {
+  struct arena *a = arena_open();
+  struct teir_cpu_math math = teir_cpu_known(a);
+  enum dtype types[] = {DTYPE_F32, DTYPE_F32};
+  for (int rows = 1; rows <= 16; rows++) {
+    struct teir_cpu_loops loops = {math.number(a, rows),
+                                   math.number(a, 8),
+                                   math.number(a, true),
+                                   false,
+                                   false,
+                                   32,
+                                   false};
+    bool may = *(const int64_t *)teir_cpu_may_pay(&math, types, &loops);
+    CHECK(may == (rows > 5));
+  }
+  arena_close(a);
+}
+
 /* Is the code faster than loops over rows, columns and, innermost, K, for sums
  * in floats or, of bytes, in 32 bits?  In1 lies along K, or along the columns;
  * in0 along K.  KNOWN: when it is compiled; the loop over rows is alone where
@@ -311,6 +331,13 @@ static void check_prices(void) {
   CHECK(pays("avx512", 100, 100, 300, DTYPE_F32, true));
   CHECK(pays("avx512vnni", 100, 100, 100, DTYPE_I8, true));
   CHECK(pays("avx512", 1, 300, 100, DTYPE_F32, false));
+  /* Near matrices; what is left without masks is done element by element. */
+  CHECK(pays("avx2", 1, 8, 8, DTYPE_F32, true));
+  CHECK(!pays("avx2", 1, 4, 8, DTYPE_F32, true));
+  CHECK(pays("avx512", 1, 8, 8, DTYPE_F32, false));
+  CHECK(!pays("avx512", 1, 4, 8, DTYPE_F32, false));
+  CHECK(pays("avx512", 1, 3, 24, DTYPE_F32, false));
+  CHECK(!pays("sse2", 1, 3, 24, DTYPE_F32, false));
   CHECK(!pays_if(KNOWN, "avx512vnni", 59, 4, 6, DTYPE_I8, true));
   CHECK(pays_if(KNOWN, "avx512vnni", 59, 4, 6, DTYPE_I8, false));
   CHECK(pays_if(KNOWN, "avx512vnni", 64, 64, 64, DTYPE_I8, true));
@@ -635,6 +662,7 @@ int main(void) {
   check_block();
   check_known_ways();
   check_surely_pays();
+  check_may_pay();
   check_gathers();
   check_declined("xky,kn->xny", "x=3,y=5,k=4,n=8"); /* M has two axes */
   check_declined("m,n->mn", "m=3,n=5");
