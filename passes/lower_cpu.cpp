@@ -375,7 +375,10 @@ Value *partsOf(CpuUnit &U, const CpuWork &W, StringRef Name, bool IsOld) {
   bool Packed = W.Packed && !Vector;
   if (W.Tail || Packed)
     Set(CpuStore, storeFunction(Plain, W));
-  if (W.Direct || (Packed && isScaledPacked(U, W)))
+  bool MayBeVector =
+      Vector ||
+      (!IsOld && (W.Row != CPU_VECTOR_NO || W.Column != CPU_VECTOR_NO));
+  if (W.Direct || MayBeVector || (Packed && isScaledPacked(U, W)))
     Set(CpuScale, scaleFunction(Plain, W));
   if (Packed) {
     CpuPanel In0 = driverPanel(U, W, IN0), In1 = driverPanel(U, W, IN1);

@@ -377,6 +377,8 @@ llvm::Function *directFunction(CpuUnit &U, const CpuWork &W,
 CpuPanel turnedPanel(CpuUnit &U, const CpuWork &W, bool Narrow);
 
 // ---- lower_cpu_vector.cpp ----
+// Its kind, and whether there are near kernels: the same code calls these.
+std::string vectorKind(const CpuWork &W);
 CpuCode vectorCode(CpuUnit &U, const CpuWork &W);
 // ---- lower_cpu_vector_kernel.cpp ----
 // A kernel of W.Vector.  Null: it has none.

@@ -154,9 +154,10 @@ private:
 
 Function *thinFunction(CpuUnit &U, const CpuWork &W) {
   bool IsNew;
-  Function *F = U.Common->function(Twine("thin.") + Twine((int)W.Row) + "." +
-                                       Twine((int)W.Column) + "." + W.kind(),
-                                   Type::getInt32Ty(U.context()), "p", IsNew);
+  Function *F =
+      U.Common->function(Twine("thin.") + Twine((int)W.Row) + "." +
+                             Twine((int)W.Column) + "." + vectorKind(W),
+                         Type::getInt32Ty(U.context()), "p", IsNew);
   if (!IsNew)
     return F;
   CpuUnit::compileFast(*F);

@@ -46,6 +46,11 @@ public:
       Axis[R] = keep(C.at(C.argument(0), 8 * Slot));
       Extent[R] = keep(C.getNumber(Axis[R], (int64_t)0));
     }
+    if (hasNearKernel(W))
+      C.when(isNear(), [&] {
+        near();
+        C.CreateRet(C.number(0));
+      });
     Bases = C.frame(C.getInt64Ty(), Tensors, 8);
     if (W.Vector == CPU_VECTOR_DOT)
       Vectors = C.frame(C.getInt8Ty(), TEIR_CPU_FEW_COLUMNS * VectorBytes, 64);
@@ -61,11 +66,6 @@ public:
                    {Axis[AXIS_M], C.number(1), C.number(0), C.number(1),
                     C.number(1), Row, RowRun});
     }
-    if (!W.Tail)
-      C.when(isNear(), [&] {
-        near();
-        C.CreateRet(C.number(0));
-      });
     if (W.Vector == CPU_VECTOR_DOT && !W.Tail) {
       Value *N = Extent[AXIS_N], *Some = rowsAtOnce();
       C.loop(C.number(0), N, Some,
@@ -86,22 +86,36 @@ private:
     Value *IsSmall = C.CreateICmpULE(
         Elements, C.number(TEIR_CPU_NEAR_BYTES / dtype_bytes(W.In[IN1])));
     Is = C.CreateAnd(Is, IsSmall);
-    if (W.Vector == CPU_VECTOR_ADD)
+    bool IsDot = W.Vector == CPU_VECTOR_DOT;
+    if (!IsDot && !W.Tail) // sums are adjacent
       return Is;
-    return C.CreateAnd(Is, C.CreateICmpEQ(stride(AXIS_K, IN0),
-                                          C.number(dtype_bytes(W.In[IN0]))));
+    dtype T = IsDot ? W.In[IN0] : W.Out;
+    Value *Stride = IsDot ? stride(AXIS_K, IN0) : stride(AXIS_N, OUT);
+    return C.CreateAnd(Is, C.CreateICmpEQ(Stride, C.number(dtype_bytes(T))));
   }
 
   void near() {
     auto Base = [&](int64_t T) { return C.getPointer(C.argument(0), T); };
-    if (W.Vector == CPU_VECTOR_DOT)
-      callKernel(CpuVectorMany,
-                 {Extent[AXIS_K], Base(IN0), Base(IN1), stride(AXIS_N, IN1),
-                  Extent[AXIS_N], Base(OUT), stride(AXIS_N, OUT), Adds});
-    else
-      callKernel(CpuVectorAll,
-                 {Extent[AXIS_N], Base(IN0), stride(AXIS_K, IN0), Base(IN1),
-                  stride(AXIS_K, IN1), Base(OUT), Extent[AXIS_K], Adds});
+    Value *Add = Adds, *Factors = nullptr;
+    if (W.Tail) {
+      Factors = C.frame(C.getInt8Ty(),
+                        (uint64_t)(CpuFactors * dtype_bytes(W.Sum)), 8);
+      Add = callPart(C, C.getPointer(C.argument(0), cpuPartsSlot(Tensors)),
+                     CpuScale, scaleType(U), {C.argument(0), Factors});
+    }
+    Code::Values Of =
+        W.Vector == CPU_VECTOR_DOT
+            ? Code::Values{Extent[AXIS_K],      Base(IN0),
+                           Base(IN1),           stride(AXIS_N, IN1),
+                           Extent[AXIS_N],      Base(OUT),
+                           stride(AXIS_N, OUT), Add}
+            : Code::Values{Extent[AXIS_N],      Base(IN0),
+                           stride(AXIS_K, IN0), Base(IN1),
+                           stride(AXIS_K, IN1), Base(OUT),
+                           Extent[AXIS_K],      Add};
+    if (Factors)
+      Of.push_back(Factors);
+    callKernel(CpuVectorAll, Of);
   }
 
   Kept keep(Value *V) { return Kept(C, V); }
@@ -319,12 +333,16 @@ private:
 
 } // namespace
 
+std::string vectorKind(const CpuWork &W) {
+  return (W.Tail && hasNearKernel(W) ? "scaled." : "") + W.kind();
+}
+
 CpuCode vectorCode(CpuUnit &U, const CpuWork &W) {
   bool IsNew;
   std::string Kind = W.Vector == CPU_VECTOR_DOT ? "vector.dot." : "vector.add.";
   if (W.Column != CPU_VECTOR_NO)
     Kind += "column.";
-  Function *F = U.Common->function(Kind + W.kind(),
+  Function *F = U.Common->function(Kind + vectorKind(W),
                                    Type::getInt64Ty(U.context()), "pp", IsNew);
   if (IsNew) {
     CpuUnit::compileFast(*F);

@@ -11,6 +11,8 @@ namespace nputeir {
 constexpr int Together = TEIR_CPU_TOGETHER, Few = TEIR_CPU_FEW_TOGETHER;
 // May there be a few vectors, which are multiplied together?
 bool mayBeFew(const CpuWork &W);
+// May one kernel do all of it, if its matrix is near?
+bool hasNearKernel(const CpuWork &W);
 // Of a kernel, as of CpuUnit::function.
 const char *vectorArguments(const CpuWork &W, CpuVectorPart Part);
 

@@ -18,6 +18,7 @@ protected:
   Code C;
   int Lanes;
   bool Masks;
+  int Factors = 0; // the argument behind all others, if it scales
 
 public:
   VectorKernel(CpuUnit &U, const CpuWork &W, bool Masks, Function &F)
@@ -32,6 +33,31 @@ protected:
   Value *load(dtype T, Value *Place, int Count, Value *Mask, dtype As) {
     Type *Stored = shape(storedType(C.getContext(), T), Count);
     return convert(C, T, As, fromStored(C, T, C.get(Stored, Place, Mask)));
+  }
+
+  // What goes to Place, where it is added to what lies there if `Adds`.
+  Value *stored(Value *Sum, Value *Place, Value *Mask, Value *Adds) {
+    Type *T = Sum->getType();
+    auto Factor = [&](CpuFactor F) {
+      Value *At = C.at(C.argument((unsigned)Factors), F * dtype_bytes(W.Sum));
+      auto *Of = dyn_cast<FixedVectorType>(T);
+      return splat(C.get(T->getScalarType(), At),
+                   Of ? (int)Of->getNumElements() : 1);
+    };
+    if (Factors)
+      Sum = T->isIntOrIntVectorTy() ? C.CreateMul(Sum, Factor(CpuAlpha))
+                                    : C.CreateFMul(Sum, Factor(CpuAlpha));
+    return C.choose(C.CreateICmpNE(Adds, C.number(0)), {Sum}, [&] {
+      Value *Old = C.get(T, Place, Mask);
+      return Code::Values{Factors
+                              ? multiplyAdd(C, U.Cpu, Old, Factor(CpuBeta), Sum)
+                              : sum(Old, Sum)};
+    })[0];
+  }
+
+  Value *sum(Value *X, Value *Y) {
+    return X->getType()->isIntOrIntVectorTy() ? C.CreateAdd(X, Y)
+                                              : C.CreateFAdd(X, Y);
   }
 
   Value *splat(Value *V, int Count) {
@@ -59,7 +85,8 @@ protected:
   }
 };
 
-// void (k, x, a, a_row, rows, y, y_row, add[, x_row, vectors]): y[i][j] = (or
+// void (k, x, a, a_row, rows, y, y_row, add[, x_row, vectors | factors]):
+// y[i][j] = (or
 // +=) row i of a times row j of x, both adjacent, and y along j.  There is one
 // vector, or at most as many as the kernel has; what is missing to them and to
 // the last block of rows repeats the last one.
@@ -70,7 +97,8 @@ class DotKernel : VectorKernel {
   Type *Element;
 
 public:
-  DotKernel(CpuUnit &U, const CpuWork &W, bool Masks, int Vectors, Function &F)
+  DotKernel(CpuUnit &U, const CpuWork &W, bool Masks, int Vectors, bool Scales,
+            Function &F)
       : VectorKernel(U, W, Masks, F), Dot(teir_cpu_no_dot(W.Sum)),
         Vectors(Vectors), Rows(Vectors == 1 ? Together : U.Cpu.registers / 8),
         Element(computedType(C.getContext(), W.Sum)) {
@@ -82,6 +110,7 @@ public:
     if (teir_cpu_is_outer(Dot.op))
       Dot = teir_cpu_no_dot(W.Sum);
     Width = Lanes * Dot.group;
+    Factors = Scales ? 8 : 0;
   }
 
   void emit() {
@@ -169,11 +198,6 @@ private:
     return Next;
   }
 
-  Value *sum(Value *X, Value *Y) {
-    return X->getType()->isIntOrIntVectorTy() ? C.CreateAdd(X, Y)
-                                              : C.CreateFAdd(X, Y);
-  }
-
   // What the lanes of each vector add up to, in vectors of 16 bytes: first in
   // each 16 bytes of two vectors beside each other, then over these.
   Code::Values totals(Code::Values V) {
@@ -234,7 +258,7 @@ private:
       Sums = Joined;
     }
     Value *Mask = C.firstLanes((unsigned)Rows, dtype_bytes(W.Sum), Count);
-    C.put(added(Sums, {Y}, Mask)[0], Y, Mask);
+    C.put(stored(Sums[0], Y, Mask, C.argument(7)), Y, Mask);
   }
 
   Code::Values added(const Code::Values &Sums, const Code::Values &Places,
@@ -262,7 +286,7 @@ private:
           Sum = further(I, J, A, Sum);
         Value *Place =
             C.at(C.at(Y, C.times(I, C.argument(6))), C.times(J, Bytes));
-        C.put(added({Sum}, {Place}, nullptr)[0], Place);
+        C.put(stored(Sum, Place, nullptr, C.argument(7)), Place);
       };
       if (Vectors == 1)
         Store(C.number(0));
@@ -337,13 +361,15 @@ class SumKernel : VectorKernel {
 
 public:
   SumKernel(CpuUnit &U, const CpuWork &W, bool Masks, Function &F)
-      : VectorKernel(U, W, Masks, F) {}
+      : VectorKernel(U, W, Masks, F) {
+    Factors = W.Tail ? 8 : 0;
+  }
 
   void emit() {
     Value *N = C.argument(0), *Two = C.number(Vectors * Lanes);
     Value *Whole = C.CreateAnd(N, C.number(-Vectors * Lanes));
     C.loop(C.number(0), Whole, Two,
-           [&](Value *J) { sum(J, Vectors, Lanes, nullptr); });
+           [&](Value *J) { columns(J, Vectors, Lanes, nullptr); });
     Value *Left = C.CreateSub(N, Whole);
     auto Mask = [&](int From) {
       return C.firstLanes((unsigned)Lanes, dtype_bytes(W.Sum),
@@ -352,23 +378,23 @@ public:
     if (Masks) {
       C.when(
           C.CreateICmpSGT(Left, C.number(Lanes)),
-          [&] { sum(Whole, Vectors, Lanes, Mask(Lanes)); },
+          [&] { columns(Whole, Vectors, Lanes, Mask(Lanes)); },
           [&] {
             C.when(C.CreateICmpSGT(Left, C.number(0)),
-                   [&] { sum(Whole, 1, Lanes, Mask(0)); });
+                   [&] { columns(Whole, 1, Lanes, Mask(0)); });
           });
     } else {
       Value *One = C.CreateAnd(N, C.number(-Lanes));
       C.when(C.CreateICmpSGE(Left, C.number(Lanes)),
-             [&] { sum(Whole, 1, Lanes, nullptr); });
-      C.loop(One, N, C.number(1), [&](Value *J) { sum(J, 1, 1, nullptr); });
+             [&] { columns(Whole, 1, Lanes, nullptr); });
+      C.loop(One, N, C.number(1), [&](Value *J) { columns(J, 1, 1, nullptr); });
     }
     C.CreateRetVoid();
   }
 
 private:
   // Columns from J on, in Some vectors, of which the last one has a mask.
-  void sum(Value *J, int Some, int Count, Value *Mask) {
+  void columns(Value *J, int Some, int Count, Value *Mask) {
     Type *T = shape(computedType(C.getContext(), W.Sum), Count);
     Code::Values Now((size_t)(Apart * Some), Constant::getNullValue(T));
     Now.push_back(C.argument(1));
@@ -387,14 +413,11 @@ private:
     Steps(Whole, K, 1);
     for (int V = 0; V < Some; V++) {
       auto Of = [&](int I) { return Now[(size_t)(I * Some + V)]; };
-      Value *Sum = add(add(Of(0), Of(1)), add(Of(2), Of(3)));
+      Value *Sum = sum(sum(Of(0), Of(1)), sum(Of(2), Of(3)));
       Value *Place = C.at(C.argument(5),
                           C.times(C.plus(J, V * Lanes), dtype_bytes(W.Sum)));
       Value *By = V == Some - 1 ? Mask : nullptr;
-      Sum = C.choose(C.CreateICmpNE(C.argument(7), C.number(0)), {Sum}, [&] {
-        return Code::Values{add(C.get(T, Place, By), Sum)};
-      })[0];
-      C.put(Sum, Place, By);
+      C.put(stored(Sum, Place, By, C.argument(7)), Place, By);
     }
   }
 
@@ -412,11 +435,6 @@ private:
     X = C.at(X, C.argument(2));
     A = C.at(A, C.argument(4));
   }
-
-  Value *add(Value *X, Value *Y) {
-    return X->getType()->isIntOrIntVectorTy() ? C.CreateAdd(X, Y)
-                                              : C.CreateFAdd(X, Y);
-  }
 };
 
 } // namespace
@@ -427,31 +445,38 @@ bool mayBeFew(const CpuWork &W) {
 }
 
 const char *vectorArguments(const CpuWork &W, CpuVectorPart Part) {
+  bool IsAll = Part == CpuVectorAll;
   if (W.Vector != CPU_VECTOR_DOT)
-    return Part == CpuVectorAll ? "ipipipii" : "ipipip";
-  return Part == CpuVectorOther ? "ippiipiiii" : "ippiipii";
+    return !IsAll ? "ipipip" : W.Tail ? "ipipipiip" : "ipipipii";
+  return Part == CpuVectorOther ? "ippiipiiii"
+         : IsAll && W.Tail      ? "ippiipiip"
+                                : "ippiipii";
 }
+
+bool hasNearKernel(const CpuWork &W) { return !W.Tail || isScaled(W); }
 
 Function *vectorKernel(CpuUnit &U, const CpuWork &Of, CpuVectorPart Part) {
   bool IsDot = Of.Vector == CPU_VECTOR_DOT, IsNew;
   bool IsOther = Part == CpuVectorOther, IsAll = Part == CpuVectorAll;
   if (Of.Vector == CPU_VECTOR_NO || (IsDot && IsOther && !mayBeFew(Of)) ||
-      (IsAll && (IsDot || Of.Tail)))
+      (IsAll && !hasNearKernel(Of)))
     return nullptr;
   CpuWork W = Of;
   if (IsDot && IsOther && W.Column == CPU_VECTOR_NO)
     std::swap(W.In[IN0], W.In[IN1]); // a few rows are what it has rows for
   int Steps = IsDot || IsAll ? 0 : IsOther ? 1 : Together;
   const char *Kind = !IsDot ? "add" : IsOther ? "dots" : "dot";
-  Function *F = U.function(
-      Twine("vector.") + Kind + Twine(Steps) + "." + dtype_name(W.In[0]) + "." +
-          dtype_name(W.In[1]) + "." + dtype_name(W.Sum),
-      Type::getVoidTy(U.context()), vectorArguments(W, Part), IsNew);
+  bool Scales = IsAll && W.Tail;
+  Function *F =
+      U.function(Twine("vector.") + Kind + Twine(Steps) +
+                     (Scales ? ".scaled" : "") + "." + dtype_name(W.In[0]) +
+                     "." + dtype_name(W.In[1]) + "." + dtype_name(W.Sum),
+                 Type::getVoidTy(U.context()), vectorArguments(W, Part), IsNew);
   bool Masks = teir_cpu_has_masks(&U.Cpu, W.Sum) &&
                teir_cpu_has_masks(&U.Cpu, W.In[IN0]) &&
                teir_cpu_has_masks(&U.Cpu, W.In[IN1]);
   if (IsNew && IsDot)
-    DotKernel(U, W, Masks, IsOther ? Few : 1, *F).emit();
+    DotKernel(U, W, Masks, IsOther ? Few : 1, Scales, *F).emit();
   else if (IsNew && IsAll)
     SumKernel(U, W, Masks, *F).emit();
   else if (IsNew)

@@ -143,9 +143,9 @@ static int productsOf(const nest_expr &X,
   return X.op == NEST_MUL ? std::max(1, Count) : Count;
 }
 
-// Has an iteration of some loop several products, as where the source has a few
-// rows or columns at once?  Compilers make more of such loops than of those
-// that are priced.
+// Has an iteration of an innermost loop several products, as where the source
+// has a few rows or columns at once?  Compilers make more of such loops than of
+// those that are priced.
 static bool isWrittenOut(const nest &N) {
   SmallVector<int, 8> Products((size_t)N.loop_count, 0);
   SmallPtrSet<const nest_expr *, 16> Seen;
@@ -153,6 +153,9 @@ static bool isWrittenOut(const nest &N) {
     if (N.statement[I].loop >= 0)
       Products[(size_t)N.statement[I].loop] +=
           productsOf(*N.statement[I].value, Seen);
+  for (int I = 0; I < N.loop_count; I++)
+    if (N.loop[I].parent >= 0)
+      Products[(size_t)N.loop[I].parent] = 0;
   return any_of(Products, [](int Of) { return Of > 1; });
 }
 

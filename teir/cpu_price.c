@@ -11,8 +11,9 @@
 typedef const struct teir_cpu_math math;
 
 enum { CYCLE = 16 }; /* parts of which prices are */
-/* To call code and find out what it has to do; to do so of price_near. */
-enum { FIXED = 70 * CYCLE, NEAR_FIXED = 36 * CYCLE };
+/* Once: to call code and find out what it has to do; to do so of price_near;
+ * where something follows the sums. */
+enum { FIXED = 70 * CYCLE, NEAR_FIXED = 36 * CYCLE, FINISH = 60 * CYCLE };
 
 static void *number(math *m, int64_t n) { return m->number(m->context, n); }
 
@@ -265,6 +266,16 @@ void *teir_cpu_is_straight(const struct teir_cpu_blocks *b, math *m,
   return apply(m, CPU_AT_MOST, price_straight(m, &c), price_packed(m, &c));
 }
 
+/* What follows the sums.  Where a row is less than a vector, it waits for the
+ * one in front. */
+static void *price_finish(math *m, const struct code *c) {
+  enum { COLUMN = 50 * CYCLE, ROW = 9 * CYCLE, PART = 20 * CYCLE };
+  void *all = times(m, vectors(m, c), line(m, COLUMN, ROW, c->s->m));
+  void *parts = times(m, c->s->m, number(m, PART));
+  return choose(m, at_most(m, c->s->n, c->b->lanes - 1), plus(m, all, parts),
+                all);
+}
+
 /* What is left of x behind whole vectors, where that cannot be masked. */
 static void *left(math *m, const struct code *c, void *x) {
   if (c->masks)
@@ -296,8 +307,10 @@ static void *price_near(math *m, const struct code *c, bool dot) {
   return times(m, blocks, line(m, BLOCK, step, c->s->k));
 }
 
-static void *price_vector(math *m, const struct code *c,
-                          enum teir_cpu_vector v) {
+/* Finished: with what follows the sums. */
+static void *price_vector(math *m, const struct code *c, enum teir_cpu_vector v,
+                          bool finished) {
+  enum { FACTORS = 25 * CYCLE };  /* to find what sums are multiplied by */
   bool dot = v == CPU_VECTOR_DOT; /* some columns, or steps, at once */
   int64_t call = (dot ? 45 : 25) * CYCLE, step = (dot ? 7 : 5) * CYCLE;
   void *together = divide_up(m, dot ? c->s->n : c->s->k, TEIR_CPU_TOGETHER);
@@ -313,8 +326,14 @@ static void *price_vector(math *m, const struct code *c,
   void *is_near =
       at_most(m, times(m, c->s->m, times(m, c->s->n, c->s->k)), near);
   is_near = apply(m, CPU_BOTH, at_most(m, c->s->m, 1), is_near);
-  void *one = plus(m, price_near(m, c, dot), number(m, NEAR_FIXED - FIXED));
-  return c->s->finishes ? many : choose(m, is_near, one, many);
+  void *one = price_near(m, c, dot);
+  if (c->s->finishes && !c->s->scaled)
+    return finished ? plus(m, many, price_finish(m, c)) : many;
+  if (finished) {
+    many = plus(m, many, price_finish(m, c));
+    one = plus(m, one, number(m, FACTORS - FINISH));
+  }
+  return choose(m, is_near, plus(m, one, number(m, NEAR_FIXED - FIXED)), many);
 }
 
 /* Of few columns in vectors along the rows: the same as of few rows, whose sums
@@ -339,23 +358,14 @@ static void *price_thin(math *m, const struct code *c,
     turned.m = c->s->n;
     turned.n = c->s->m;
     struct code of = {c->b, &turned, c->t, c->masks};
-    void *column = price_vector(m, &of, w->column);
+    void *column = price_vector(m, &of, w->column, false);
     if (w->column == CPU_VECTOR_ADD)
       column = choose(m, at_most(m, c->s->n, 1), column, price_exchanged(m, c));
     otherwise = choose(m, thin->column, column, otherwise);
   }
-  return thin->row ? choose(m, thin->row, price_vector(m, c, w->row), otherwise)
+  return thin->row ? choose(m, thin->row, price_vector(m, c, w->row, false),
+                            otherwise)
                    : otherwise;
-}
-
-/* What follows the sums.  Where a row is less than a vector, it waits for the
- * one in front. */
-static void *price_finish(math *m, const struct code *c) {
-  enum { COLUMN = 50 * CYCLE, ROW = 9 * CYCLE, PART = 20 * CYCLE };
-  void *all = times(m, vectors(m, c), line(m, COLUMN, ROW, c->s->m));
-  void *parts = times(m, c->s->m, number(m, PART));
-  return choose(m, at_most(m, c->s->n, c->b->lanes - 1), plus(m, all, parts),
-                all);
 }
 
 /* Of all elements of an input, which has so many rows or columns. */
@@ -400,7 +410,7 @@ void *teir_cpu_pays(const struct teir_cpu *cpu, math *m,
                     const struct teir_cpu_thin *thin, void *batches,
                     const struct teir_cpu_ways *w, const enum dtype type[2],
                     const bool summed[2], const struct teir_cpu_loops *l) {
-  enum { STRAIGHT = 12 * CYCLE, FINISH = 60 * CYCLE };
+  enum { STRAIGHT = 12 * CYCLE };
   enum { EDGE = 30 * CYCLE }; /* of a row, to a buffer and back */
   /* More multiply-adds of a product than were measured: prices know neither
    * memory nor threads. */
@@ -411,11 +421,11 @@ void *teir_cpu_pays(const struct teir_cpu *cpu, math *m,
                (s->turned || teir_cpu_has_masks(cpu, type[0]));
   struct teir_cpu_size whole = whole_rows(m, s);
   struct code c = {&b, &whole, &t, masks};
-  void *each = w->vector != CPU_VECTOR_NO ? price_vector(m, &c, w->vector)
-               : w->straight
-                   ? price_straight(m, &c)
-                   : price_thin(m, &c, thin, w, price_matrix(m, &c, w));
-  if (s->finishes && !(s->scaled && w->direct))
+  void *each =
+      w->vector != CPU_VECTOR_NO ? price_vector(m, &c, w->vector, s->finishes)
+      : w->straight              ? price_straight(m, &c)
+                    : price_thin(m, &c, thin, w, price_matrix(m, &c, w));
+  if (s->finishes && w->vector == CPU_VECTOR_NO && !(s->scaled && w->direct))
     each = plus(m, each, price_finish(m, &c));
   for (int in = IN0; in <= IN1; in++)
     if (summed[in])
