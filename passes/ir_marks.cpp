@@ -41,8 +41,26 @@ void markKept(Loop &Outer) {
         markKept(I);
 }
 
+// Does it end at a number that is the same in all of Outer?
+static bool endsAlike(const Loop &L, const Loop &Outer) {
+  const BasicBlock *Exiting = L.getExitingBlock();
+  const auto *Branch =
+      Exiting ? dyn_cast<BranchInst>(Exiting->getTerminator()) : nullptr;
+  const auto *If = Branch && Branch->isConditional()
+                       ? dyn_cast<ICmpInst>(Branch->getCondition())
+                       : nullptr;
+  return If && any_of(If->operands(),
+                      [&](const Use &U) { return Outer.isLoopInvariant(U); });
+}
+
 void markRolled(Loop &Outer) {
-  for (Loop *L : Outer.getLoopsInPreorder())
+  enum { OfMatrices = 3 }; // loops
+  SmallVector<Loop *, 4> Loops = Outer.getLoopsInPreorder();
+  // Of vectors and of triangles, more is left to the loops than what is small.
+  if (Loops.size() < OfMatrices ||
+      !all_of(Loops, [&](const Loop *L) { return endsAlike(*L, Outer); }))
+    return;
+  for (Loop *L : Loops)
     addStringMetadataToLoop(L, "llvm.loop.unroll.runtime.disable");
 }
 

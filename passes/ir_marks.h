@@ -18,8 +18,8 @@ bool isKept(const llvm::Loop &L);
 void markKept(llvm::Loop &Outer);
 bool isKept(const llvm::Instruction &I); // the same for code without a loop
 void markKept(llvm::Instruction &I);
-// Its loops are not unrolled for numbers of iterations that only the program
-// knows.
+// Loops of a product of matrices, which run for small work alone, are not
+// unrolled for numbers of iterations that only the program knows.
 void markRolled(llvm::Loop &Outer);
 // A value that is computed in front of its loop if that has work, or zero.
 void markHoisted(llvm::PHINode &P);
