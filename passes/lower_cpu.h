@@ -470,9 +470,12 @@ llvm::Value *cpuSurelyPays(const llvm::IRBuilder<> &At, const contraction &C,
                            const CpuOperands &X);
 llvm::Value *cpuPays(const llvm::IRBuilder<> &At, const contraction &C,
                      const CpuOperands &X);
-// Sizes are known, and neither may hold.  Apart: so is that the tensors are.
+// What is known of the tensors: nothing; that they are apart; that they are
+// arrays which only the function has.
+enum class CpuPlaces { Any, Apart, Own };
+// Sizes are known, and neither may hold.
 bool cpuNeverPays(const llvm::Function &F, const contraction &C,
-                  int64_t LeastMacs, bool Apart);
+                  int64_t LeastMacs, CpuPlaces Places);
 // Loops may keep all sums in registers.
 bool cpuFitsRegisters(const llvm::Function &F, const contraction &C);
 // Multiply-adds from which code for a vector is as fast as loops that the

@@ -49,12 +49,17 @@ public:
     return apply(CPU_AT_MOST, number(LeastMacs < 0 ? FEW : LeastMacs), macs());
   }
 
-  // Compilers write all of it out as vectors where nothing may overlap.
-  bool isWrittenOut() {
+  // Compilers write all of it out as vectors where nothing may overlap, and
+  // keep what more arrays of the function's own hold in registers: with SSE2,
+  // AVX2 and AVX-512 up to 6 by 6 by 6.
+  bool isWrittenOut(CpuPlaces Places) {
     enum { SHORT_BYTES = 16 }; // with which code is faster even so
-    void *IsMore = apply(CPU_AT_MOST, number(FEW + 1), macs());
-    return pricedCpus(F).LoopBytes > SHORT_BYTES &&
-           dtype_bytes(C.type[IN1]) == dtype_bytes(C.type[OUT]) &&
+    enum { OWN = 6 * 6 * 6 };
+    int64_t Most = Places == CpuPlaces::Own ? OWN : FEW;
+    void *IsMore = apply(CPU_AT_MOST, number(Most + 1), macs());
+    return (Places == CpuPlaces::Own ||
+            (pricedCpus(F).LoopBytes > SHORT_BYTES &&
+             dtype_bytes(C.type[IN1]) == dtype_bytes(C.type[OUT]))) &&
            *static_cast<const int64_t *>(IsMore) == 0;
   }
 
@@ -265,7 +270,7 @@ Value *cpuPays(const IRBuilder<> &At, const contraction &C,
 }
 
 bool cpuNeverPays(const Function &F, const contraction &C, int64_t LeastMacs,
-                  bool Apart) {
+                  CpuPlaces Places) {
   ArenaScope Scope;
   teir_cpu_math Math = teir_cpu_known(Scope.A);
   Priced P(Math, C, F,
@@ -278,7 +283,9 @@ bool cpuNeverPays(const Function &F, const contraction &C, int64_t LeastMacs,
     return *static_cast<const int64_t *>(Condition) != 0;
   };
   return !Holds(P.isWork(LeastMacs)) ||
-         (LeastMacs < 0 && ((Apart && P.isWrittenOut()) || !Holds(P.pays())));
+         (LeastMacs < 0 &&
+          ((Places != CpuPlaces::Any && P.isWrittenOut(Places)) ||
+           !Holds(P.pays())));
 }
 
 bool cpuFitsRegisters(const Function &F, const contraction &C) {

@@ -95,18 +95,25 @@ static const Value *objectOf(const SCEV *Address) {
   return getUnderlyingObject(cast<SCEVUnknown>(Address)->getValue());
 }
 
-// The result shares no memory with what is read, as everybody knows.
-static bool isApart(const IRNest &Nest, const contraction &C) {
-  auto Object = [&](int Tensor) {
+// As everybody knows: does the result share no memory with what is read, or has
+// only the function all of it?
+static CpuPlaces placesOf(const IRNest &Nest, const contraction &C) {
+  auto Object = [&](int T) {
+    int Tensor = C.tensor[T];
     return Tensor < 0 ? nullptr : objectOf(Nest.Tensor[Tensor]);
   };
-  const Value *Out = Object(C.tensor[OUT]);
-  return Out && all_of(ArrayRef({C.tensor[IN0], C.tensor[IN1]}), [&](int T) {
-           const Value *In = Object(T);
-           return In && In != Out && isIdentifiedObject(Out) &&
-                  (isIdentifiedObject(In) ||
-                   (isIdentifiedFunctionLocal(Out) && isa<Argument>(In)));
-         });
+  const Value *Out = Object(OUT);
+  bool Apart = Out && all_of(ArrayRef({IN0, IN1}), [&](int T) {
+                 const Value *In = Object(T);
+                 return In && In != Out && isIdentifiedObject(Out) &&
+                        (isIdentifiedObject(In) ||
+                         (isIdentifiedFunctionLocal(Out) && isa<Argument>(In)));
+               });
+  if (!Apart)
+    return CpuPlaces::Any;
+  bool Own = all_of(ArrayRef({IN0, IN1, OUT}),
+                    [&](int T) { return isa<AllocaInst>(Object(T)); });
+  return Own ? CpuPlaces::Own : CpuPlaces::Apart;
 }
 
 // A block of sums of a function's own, which compilers keep in registers while
@@ -190,7 +197,7 @@ Plan NestPlanner::planOf(const IRNest &Nest, Finding &N) {
                     "there is no code for this target");
   }
   auto NeverPays = [&] {
-    return cpuNeverPays(F, *P.Cpu, P.CpuLeastMacs, isApart(Nest, *P.Cpu));
+    return cpuNeverPays(F, *P.Cpu, P.CpuLeastMacs, placesOf(Nest, *P.Cpu));
   };
   bool Never = P.Cpu && !O.require && NeverPays();
   if (P.Cpu && P.CpuLeastMacs < 0 && cpuIsOfVector(*P.Cpu) &&
