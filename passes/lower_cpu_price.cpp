@@ -9,7 +9,8 @@ namespace nputeir {
 namespace {
 
 // So few multiply-adds that loops have ended before the question is answered.
-enum { FEW = 64 };
+// Of a triangle that is counted whole, 6 by 6 by 6 pay never, 8 by 8 by 8 do.
+enum { FEW = 64, FEW_OF_TRIANGLE = 256 };
 
 // A contraction in numbers of teir's formulas: code, or known ones.
 class Priced {
@@ -46,7 +47,9 @@ public:
       teir_cpu_loops Loops = loops(pricedCpus(F));
       return teir_cpu_may_pay(&M, Types, &Loops);
     }
-    return apply(CPU_AT_MOST, number(LeastMacs < 0 ? FEW : LeastMacs), macs());
+    if (LeastMacs < 0)
+      LeastMacs = limitsOf(C, OUT).empty() ? FEW : FEW_OF_TRIANGLE;
+    return apply(CPU_AT_MOST, number(LeastMacs), macs());
   }
 
   // Compilers write all of it out as vectors where nothing may overlap, and
