@@ -57,7 +57,7 @@ bool RowReaches::add(const nest_access &X, bool IsWritten) {
   for (int L = 0; L < N.N->loop_count; L++)
     if (X.stride_bytes[L].symbol >= 0 || X.stride_bytes[L].constant)
       Terms.push_back({number(X.stride_bytes[L]), number(N.N->loop[L].extent)});
-  return !X.rows &&
+  return !X.rows && !N.N->local[X.tensor] && // it may lie within the nest
          add({N.Tensor[(size_t)X.tensor], number({X.offset_bytes, -1}), Terms,
               (uint64_t)dtype_bytes(X.type), true, IsWritten});
 }
