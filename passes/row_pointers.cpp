@@ -263,16 +263,6 @@ private:
 
 } // namespace
 
-// All rows of R.
-static Value *countOf(ArrayRef<RowPointers> All, const RowPointers &R,
-                      function_ref<Value *(const SCEV *)> Expand,
-                      IRBuilder<> &B) {
-  Value *Count = Expand(R.Extent);
-  return R.Around < 0 ? Count
-                      : B.CreateMul(Count, countOf(All, All[(size_t)R.Around],
-                                                   Expand, B));
-}
-
 // Of copies: the fewest that there can be, and the most that are worth the
 // nest. It uses each element four times, which was fitted to products of 8 to
 // 64 rows of floats with AVX-512; or as many products were asked for.
@@ -282,11 +272,10 @@ bytesOfCopies(const IRNest &N, ScalarEvolution &SE, const Plan &P,
   enum { LeastUses = 4 };
   Checks Front(N, SE, At);
   IRBuilder<> &B = Front.B;
-  ArrayRef<nest_loop> Loops(N.N->loop, (size_t)N.N->loop_count);
+  const contraction &C = P.Cpu ? *P.Cpu : *P.Npu;
   Value *Macs = B.getInt64(1), *None = B.getInt64(0);
-  for (int L = 0; L < N.N->loop_count; L++)
-    if (none_of(Loops, [L](const nest_loop &X) { return X.cut_by == L; }))
-      Macs = B.CreateMul(Macs, Front.number(Loops[(size_t)L].extent));
+  for (int I = 0; I < C.axis_count; I++)
+    Macs = B.CreateMul(Macs, Front.number(C.axis[I].extent));
   Value *Most;
   if (P.LeastMacs >= 0) {
     Value *Many = B.CreateICmpUGE(Macs, B.getInt64((uint64_t)P.LeastMacs));
@@ -302,15 +291,18 @@ bytesOfCopies(const IRNest &N, ScalarEvolution &SE, const Plan &P,
   }
   if (!P.Cpu)
     Most = B.CreateSelect(isLinked(At), Most, None);
+  auto Extent = [&](const RowPointers &R) {
+    return Front.frozen(R.Extent, B.getInt64Ty());
+  };
   Value *Count = None;
-  for (const RowReach &R : Reaches)
-    if (R.isCopied())
-      Count = B.CreateAdd(Count, countOf(
-                                     N.Rows, *R.Rows,
-                                     [&](const SCEV *S) {
-                                       return Front.frozen(S, B.getInt64Ty());
-                                     },
-                                     B));
+  for (const RowReach &R : Reaches) {
+    if (!R.isCopied())
+      continue;
+    Value *All = Extent(*R.Rows);
+    for (int I = R.Rows->Around; I >= 0; I = N.Rows[(size_t)I].Around)
+      All = B.CreateMul(All, Extent(N.Rows[(size_t)I]));
+    Count = B.CreateAdd(Count, All);
+  }
   return {B.CreateMul(Count, B.getInt64(RowAlignment)), Most};
 }
 
