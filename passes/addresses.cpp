@@ -205,6 +205,7 @@ bool RowPointers::areIn(const SCEV *S) const {
   return SCEVExprContains(S, [this](const SCEV *Part) {
     const auto *U = dyn_cast<SCEVUnknown>(Part);
     return U && (U->getValue() == Base || U->getValue() == Step ||
+                 (Rest && U->getValue() == Rest) ||
                  is_contained(StepAround, U->getValue()));
   });
 }

@@ -47,7 +47,7 @@ public:
   FactorFinder(llvm::Loop &L, LoopFacts &Facts)
       : L(L), Facts(Facts), SE(Facts.SE),
         I64(llvm::Type::getInt64Ty(SE.getContext())),
-        Places(L, Facts.SE, Facts.AA) {}
+        Places(L, Facts.SE, Facts.AA, Facts.LI, Facts.DT) {}
   // False: there are none.  Products may have been written in another order.
   bool find();
   // How often the body runs.

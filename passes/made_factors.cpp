@@ -4,7 +4,8 @@
 //     for i, j:  s = 0;  for k:  s += exp(a[i][k]) * b[k][j];  c[i][j] = s;
 //
 //     before:  every loop has work, what is written is apart from what the
-//              factor is made of, and there is memory t ? made : kept
+//              factor is made of, rows that are found one by one included,
+//              and there is memory t ? made : kept
 //     made:    for i, k:  t[i][k] = exp(a[i][k]);
 //              for i, j:  s = 0;  for k:  s += t[i][k] * b[k][j];  ..
 //     kept:    the nest as it was
@@ -64,6 +65,7 @@ public:
   bool find() { return Found.find(); }
 
   void split(BasicBlock *&Kept) {
+    Found.Places.askRows(Facts.LI, Facts.DT);
     BasicBlock *Front = L.getLoopPreheader();
     Instruction *End = Front->getTerminator();
     Checks C(SE, End);

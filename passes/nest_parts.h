@@ -93,7 +93,7 @@ public:
   }
   // In front of Outer.
   void askRows(llvm::LoopInfo &LI, llvm::DominatorTree &DT) {
-    Rows.ask(LI, DT, Bounded);
+    Rows.ask(LI, DT, Bounded, Asked, !Periodic.empty() || !Own.empty());
   }
   // The address of I, or what is added to that of its row, which is found along
   // a loop; null: in none.

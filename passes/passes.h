@@ -89,6 +89,10 @@ struct RowPointers {
   int Around = -1; // number of the rows; Start is from their address
   llvm::SmallVector<llvm::Instruction *, AroundMax> StepAround; // inner first
   llvm::SmallVector<AtLeast, 2> Counted; // for the nest to read all of them
+  // Nothing is asked but what all of them reach together, from Base on: as many
+  // steps, and the rest of the way to the last one.
+  bool MayBeUneven = false;
+  llvm::Instruction *Rest = nullptr; // a placeholder, too; null: it is nothing
 
   bool areIn(const llvm::SCEV *S) const; // it depends on them
 };

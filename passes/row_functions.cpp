@@ -9,7 +9,7 @@ using namespace llvm;
 namespace nputeir {
 namespace {
 
-const char *const Names[] = {"copy", "refill", "put_back"};
+const char *const Names[] = {"copy", "refill", "put_back", "range"};
 
 class Writer {
   enum { BytesPerSorted = 7 }; // that may be copied; a power of two
@@ -54,6 +54,8 @@ public:
   void write(RowFunction Which) {
     if (Which == RowFunction::Copy)
       return copyAll();
+    if (Which == RowFunction::Range)
+      return findRange();
     move(F.getArg(0), Which == RowFunction::PutBack);
     C.CreateRetVoid();
   }
@@ -233,6 +235,18 @@ private:
     giveUpIf(C.CreateNot(Good));
   }
 
+  void findRange() {
+    Code::Values Both = C.carry(
+        C.number(0), F.getArg(2), C.number(1), {C.number(-1), C.number(0)},
+        [&](Value *I, ArrayRef<Value *> X) -> Code::Values {
+          Value *Row = C.getNumber(C.at(F.getArg(0), C.times(I, F.getArg(1))),
+                                   (int64_t)0);
+          return {C.CreateSelect(C.CreateICmpULT(Row, X[0]), Row, X[0]),
+                  C.CreateSelect(C.CreateICmpUGT(Row, X[1]), Row, X[1])};
+        });
+    C.CreateAggregateRet(Both.data(), 2);
+  }
+
   void copyAll() {
     Value *All = F.getArg(0), *Copied = F.getArg(1), *Count = F.getArg(2);
     Value *Total = C.carry(
@@ -271,14 +285,16 @@ private:
 Value *callRows(IRBuilder<> &B, RowFunction Which,
                 ArrayRef<Value *> Arguments) {
   Module &M = *B.GetInsertBlock()->getModule();
-  Type *P = bytePointer(B.getContext());
+  Type *I64 = B.getInt64Ty();
+  Type *Result = Which == RowFunction::Copy    ? bytePointer(B.getContext())
+                 : Which == RowFunction::Range ? StructType::get(I64, I64)
+                                               : B.getVoidTy();
   SmallVector<Type *, 4> Types;
   for (Value *X : Arguments)
     Types.push_back(X->getType());
   FunctionCallee Callee = M.getOrInsertFunction(
       (RowFunctionPrefix + Twine(Names[(size_t)Which])).str(),
-      FunctionType::get(Which == RowFunction::Copy ? P : B.getVoidTy(), Types,
-                        false));
+      FunctionType::get(Result, Types, false));
   cast<Function>(Callee.getCallee())->setDoesNotThrow();
   return B.CreateCall(Callee, Arguments);
 }

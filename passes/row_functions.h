@@ -38,8 +38,9 @@ enum class RowFunction {
   // (rows, how many are to be copied, how many there are, most bytes): copies
   // those that come first; gives the memory, or null where that cannot be done.
   Copy,
-  Refill, // (rows): the copies
-  PutBack // (rows): from the copies
+  Refill,  // (rows): the copies
+  PutBack, // (rows): from the copies
+  Range    // (array, stride, count): the smallest and the largest address
 };
 constexpr const char *RowFunctionPrefix = "nputeir.rows.";
 

@@ -68,7 +68,9 @@ RowPointers &RowPlaces::rowAt(const LoadInst &Row, const SCEVAddRecExpr &Array,
                   Placeholder(I64),
                   -1,
                   {},
-                  {}});
+                  {},
+                  false,
+                  Placeholder(I64)});
   return Rows.back();
 }
 
@@ -85,6 +87,7 @@ bool RowPlaces::reach(const LoadInst &Row, const SCEVAddRecExpr &Array,
   RowPointers &R = rowAt(Row, Array, Count);
   Type *I64 = R.Step->getType();
   X.Of.Terms.push_back({SE.getSCEV(R.Step), Count});
+  X.Of.Terms.push_back({SE.getSCEV(R.Rest), SE.getConstant(I64, 2)});
   X.Of.Start = SE.getAddExpr(SE.getPtrToIntExpr(SE.getSCEV(R.Base), I64),
                              SE.getNoopOrSignExtend(Within, I64));
   return true;
@@ -105,7 +108,11 @@ void RowPlaces::forget() {
 }
 
 void RowPlaces::ask(LoopInfo &LI, DominatorTree &DT,
-                    const std::vector<NoWrap> &Bounded) {
+                    const std::vector<NoWrap> &Bounded, ArrayRef<Apart> Pairs,
+                    bool Else) {
+  Else |= any_of(Pairs, [this](const Apart &X) { return areIn(X); });
+  for (RowPointers &R : Rows)
+    R.MayBeUneven = !Else;
   nest None = {};
   IRNest Asked;
   Asked.N = &None;

@@ -52,9 +52,11 @@ public:
   bool empty() const { return Rows.empty(); }
   void forget();
   // In front of Outer, whether the rows lie as was taken; and that they do.
-  // Bounded: where their addresses are read from.
+  // Bounded: where their addresses are read from.  Pairs: what is asked of
+  // places that are apart.  Else: more is asked.
   void ask(llvm::LoopInfo &LI, llvm::DominatorTree &DT,
-           const std::vector<NoWrap> &Bounded);
+           const std::vector<NoWrap> &Bounded, llvm::ArrayRef<Apart> Pairs,
+           bool Else);
   llvm::Value *hold(Checks &C) const;
 
 private:

@@ -25,6 +25,22 @@ using namespace llvm;
 namespace nputeir {
 namespace {
 
+// Of rows as the nest is described with them.
+struct Layout {
+  Value *Base, *Step;
+  SmallVector<Value *, RowPointers::AroundMax> StepAround;
+  Value *Rest = nullptr; // null: nothing
+
+  // Each of both.
+  static void zip(Layout &X, const Layout &Y,
+                  function_ref<Value *(Value *, Value *)> Join) {
+    X.Base = Join(X.Base, Y.Base);
+    X.Step = Join(X.Step, Y.Step);
+    for (size_t S = 0; S < X.StepAround.size(); S++)
+      X.StepAround[S] = Join(X.StepAround[S], Y.StepAround[S]);
+  }
+};
+
 class RowPointerCheck {
   Function &F;
   DominatorTree &DT;
@@ -44,11 +60,24 @@ public:
 
   // Returns whether the rows are evenly spaced, known at the end of the block
   // that At ends then.
-  Value *check(const RowPointers &R, Instruction *At, Value *&Base,
-               Value *&Step) {
+  Value *check(const RowPointers &R, Instruction *At, Layout &X) {
     Value *Array = expand(R.Start, At);
     Value *Stride = expand(R.Stride, At), *Count = expand(R.Extent, At);
     IRBuilder<> B(At);
+    if (R.MayBeUneven) {
+      Value *Both =
+          callRows(B, RowFunction::Range,
+                   {B.CreatePointerCast(Array, bytePointer(F.getContext())),
+                    Stride, Count});
+      Value *Low = B.CreateExtractValue(Both, 0);
+      Value *Way = B.CreateSub(B.CreateExtractValue(Both, 1), Low);
+      Value *One = B.getInt64(1), *Steps = B.CreateSub(Count, One);
+      Steps = B.CreateBinaryIntrinsic(Intrinsic::smax, Steps, One);
+      X.Step = B.CreateUDiv(Way, Steps);
+      X.Rest = B.CreateSub(Way, B.CreateMul(X.Step, Steps));
+      X.Base = B.CreateIntToPtr(Low, R.Base->getType());
+      return B.getTrue();
+    }
     auto Row = [&](Value *Offset) {
       Value *Place = B.CreateGEP(
           B.getInt8Ty(),
@@ -64,13 +93,14 @@ public:
     // A single row may be followed by anything, as long as it is far away.
     Value *Several = B.CreateICmpSGT(Count, B.getInt64(1));
     Value *Second = Row(B.CreateSelect(Several, Stride, B.getInt64(0)));
-    Step = B.CreateSelect(Several, B.CreateSub(Second, First),
-                          B.getInt64((int64_t)1 << 30));
-    Base = B.CreateIntToPtr(First, R.Base->getType());
-    return checkLoop(At, Count, First, Step, [&](BasicBlock *Check, Value *I) {
-      B.SetInsertPoint(Check);
-      return Row(B.CreateMul(I, Stride));
-    });
+    X.Step = B.CreateSelect(Several, B.CreateSub(Second, First),
+                            B.getInt64((int64_t)1 << 30));
+    X.Base = B.CreateIntToPtr(First, R.Base->getType());
+    return checkLoop(At, Count, First, X.Step,
+                     [&](BasicBlock *Check, Value *I) {
+                       B.SetInsertPoint(Check);
+                       return Row(B.CreateMul(I, Stride));
+                     });
   }
 
 private:
@@ -99,21 +129,6 @@ private:
     Same->addIncoming(B.getTrue(), Before);
     Same->addIncoming(Still, Check);
     return Still;
-  }
-};
-
-// Of rows as the nest is described with them.
-struct Layout {
-  Value *Base, *Step;
-  SmallVector<Value *, RowPointers::AroundMax> StepAround;
-
-  // Each of both.
-  static void zip(Layout &X, const Layout &Y,
-                  function_ref<Value *(Value *, Value *)> Join) {
-    X.Base = Join(X.Base, Y.Base);
-    X.Step = Join(X.Step, Y.Step);
-    for (size_t S = 0; S < X.StepAround.size(); S++)
-      X.StepAround[S] = Join(X.StepAround[S], Y.StepAround[S]);
   }
 };
 
@@ -364,7 +379,7 @@ RowCopies checkRowPointers(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE,
     else if (none_of(N.Rows, [&](const RowPointers &Other) {
                return Other.Around == &R - N.Rows.data();
              })) {
-      Value *Same = Check.check(R, Ask.Then, X.Base, X.Step);
+      Value *Same = Check.check(R, Ask.Then, X);
       Holds = IRBuilder<>(Ask.Then).CreateAnd(Holds, Same);
     }
     Rows.push_back(X);
@@ -377,6 +392,10 @@ RowCopies checkRowPointers(Loop &Outer, LoopInfo &LI, ScalarEvolution &SE,
   for (size_t I = 0; I < Rows.size(); I++) {
     N.Rows[I].Base->replaceAllUsesWith(Ask.join(Rows[I].Base));
     N.Rows[I].Step->replaceAllUsesWith(Ask.join(Rows[I].Step));
+    if (Instruction *Rest = N.Rows[I].Rest) {
+      Value *Is = Constant::getNullValue(Rest->getType());
+      Rest->replaceAllUsesWith(Rows[I].Rest ? Ask.join(Rows[I].Rest) : Is);
+    }
     for (size_t S = 0; S < Rows[I].StepAround.size(); S++)
       N.Rows[I].StepAround[S]->replaceAllUsesWith(
           Ask.join(Rows[I].StepAround[S]));
@@ -432,6 +451,8 @@ void dropRowPointers(IRNest &N) {
     assert(R.Base->use_empty() && R.Step->use_empty());
     R.Base->eraseFromParent();
     R.Step->eraseFromParent();
+    if (R.Rest)
+      R.Rest->eraseFromParent();
     for (Instruction *S : R.StepAround)
       S->eraseFromParent();
   }

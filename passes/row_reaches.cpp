@@ -53,12 +53,18 @@ const SCEV *RowReaches::number(value V) {
 }
 
 bool RowReaches::add(const nest_access &X, bool IsWritten) {
+  if (N.N->local[X.tensor])
+    return true; // apart from all others; it may lie within the nest
   SmallVector<Sum::Term, 4> Terms;
   for (int L = 0; L < N.N->loop_count; L++)
     if (X.stride_bytes[L].symbol >= 0 || X.stride_bytes[L].constant)
       Terms.push_back({number(X.stride_bytes[L]), number(N.N->loop[L].extent)});
-  return !X.rows && !N.N->local[X.tensor] && // it may lie within the nest
-         add({N.Tensor[(size_t)X.tensor], number({X.offset_bytes, -1}), Terms,
+  const SCEV *Offset = number({X.offset_bytes, -1});
+  if (X.rows)
+    Offset =
+        SE.getAddExpr(Offset, SE.getMulExpr(number({X.rows, -1}),
+                                            number({0, N.N->pitch[X.tensor]})));
+  return add({N.Tensor[(size_t)X.tensor], Offset, Terms,
               (uint64_t)dtype_bytes(X.type), true, IsWritten});
 }
 

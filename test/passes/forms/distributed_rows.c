@@ -1,10 +1,11 @@
 // Products beside other statements, and sums that are finished in place, where
-// rows are found through arrays of addresses, as in float **: where these lie
-// evenly, and apart, is asked before the nest is split.
+// rows are found through arrays of addresses, as in float **: that these lie
+// evenly, where one array's are compared with each other, and apart is asked
+// before the nest is split.
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 7
+// DONE: 8
 #include "beside.h"
 #include "forms.h"
 

@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 57
+// DONE: 68
 #include "forms.h"
 #include <math.h>
 #define I for (int i = 0; i < M; i++)
@@ -151,4 +151,33 @@ FORM(carried) {
     }
     C[i * N + j] = s;
   }
+}
+
+// Rows that are found one by one, and need not lie evenly.
+__attribute__((noinline, annotate("nputeir:f32=bf16x3"))) static void
+made_of_rows(int M, int N, int K, float **C, const __bf16 **A, const __bf16 *B) {
+  I J { // expected-remark {{mk,kn->mn}}
+    float s = 0;
+    L s += fabsf((float)A[i][k]) * Y;
+    C[i][j] = s;
+  }
+}
+static void of_rows(int M, int N, int K, int step, float *C, const __bf16 *A,
+                    const __bf16 *B) {
+  float *c[64];
+  const __bf16 *a[64];
+  for (int i = 0; i < 64; i++)
+    c[i] = C + (i * step & 63) * 43, a[i] = A + (i * step & 63) * 37;
+  made_of_rows(M, N, K, c, a, B);
+}
+FORM(rows_of_pointers) { of_rows(M, N, K, 1, C, A, B); }
+FORM(rows_that_lie_anywhere) { of_rows(M, N, K, 37, C, A, B); }
+FORM(rows_among_each_other) { // a near miss
+  float *c[64];
+  const __bf16 *a[64];
+  for (int i = 0; i < 64; i++)
+    c[i] = C + i * 43, a[i] = (const __bf16 *)(i & 1 ? C : C + 60 * 43);
+  for (int i = 0; i < 64 * 43; i++)
+    C[i] = (float)(i % 3);
+  made_of_rows(M, N, K, c, a, B);
 }
