@@ -92,7 +92,7 @@ struct RowPointers {
   // Nothing is asked but what all of them reach together, from Base on: as many
   // steps, and the rest of the way to the last one.
   bool MayBeUneven = false;
-  llvm::Instruction *Rest = nullptr; // a placeholder, too; null: it is nothing
+  llvm::Instruction *Rest = nullptr; // known when Step is; null: nothing
 
   bool areIn(const llvm::SCEV *S) const; // it depends on them
 };
