@@ -33,6 +33,13 @@ Value *Checks::number(value V) {
   return frozen(Nest->Symbol[V.symbol], B.getInt64Ty());
 }
 
+Value *Checks::iterations() {
+  Value *All = B.getInt64(1);
+  for (int L = 0; L < Nest->N->loop_count; L++)
+    All = B.CreateMul(All, number(Nest->N->loop[L].extent));
+  return All;
+}
+
 Value *Checks::isPositive(value V) {
   if (V.symbol >= 0)
     Positive.insert(Nest->Symbol[V.symbol]);
@@ -361,6 +368,35 @@ PHINode *FrontBranch::join(Value *V) const {
   P->addIncoming(V, Then->getParent());
   P->addIncoming(Constant::getNullValue(V->getType()), Before);
   return P;
+}
+
+Value *areEvenlySpaced(Instruction *At, Value *Count, Value *First, Value *Step,
+                       function_ref<Value *(BasicBlock *, Value *)> Read,
+                       LoopInfo &LI, DominatorTree &DT) {
+  BasicBlock *Before = At->getParent();
+  BasicBlock *After = SplitBlock(Before, At, &DT, &LI);
+  Function *F = Before->getParent();
+  auto *Check = BasicBlock::Create(F->getContext(), "nputeir.rows", F, After);
+  Before->getTerminator()->setSuccessor(0, Check);
+  if (Loop *Around = LI.getLoopFor(Before))
+    Around->addBasicBlockToLoop(Check, LI);
+  DT.addNewBlock(Check, Before);
+  DT.changeImmediateDominator(After, Check);
+  IRBuilder<> B(Check);
+  B.SetCurrentDebugLocation(At->getDebugLoc());
+  PHINode *I = B.CreatePHI(B.getInt64Ty(), 2);
+  PHINode *Same = B.CreatePHI(B.getInt1Ty(), 2);
+  Value *Wanted = B.CreateAdd(First, B.CreateMul(I, Step));
+  Value *Found = Read(Check, I);
+  B.SetInsertPoint(Check);
+  Value *Still = B.CreateAnd(Same, B.CreateICmpEQ(Found, Wanted));
+  Value *Next = B.CreateAdd(I, B.getInt64(1));
+  B.CreateCondBr(B.CreateICmpSLT(Next, Count), Check, After);
+  I->addIncoming(B.getInt64(0), Before);
+  I->addIncoming(Next, Check);
+  Same->addIncoming(B.getTrue(), Before);
+  Same->addIncoming(Still, Check);
+  return Still;
 }
 
 } // namespace nputeir

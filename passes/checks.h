@@ -72,6 +72,7 @@ public:
   // work: freezing keeps that from becoming undefined.
   llvm::Value *frozen(const llvm::SCEV *S, llvm::Type *T);
   llvm::Value *number(value V); // 64 bits
+  llvm::Value *iterations();    // of all loops of the nest together
   // What is asked behind it counts only where this holds.
   llvm::Value *isPositive(value V);
   llvm::Value *holds(const AtLeast &C);
@@ -113,6 +114,14 @@ FrontBranch branchIfLoopsRun(llvm::Loop &Outer, const IRNest &N,
                              llvm::LoopInfo &LI, llvm::ScalarEvolution &SE,
                              llvm::DominatorTree &DT,
                              llvm::Value *Also = nullptr);
+
+// Number I of Count, which is not 0, is First + I * Step for all I: known at
+// the end of the block that At ends then.  Read: a number, in a block.
+llvm::Value *areEvenlySpaced(
+    llvm::Instruction *At, llvm::Value *Count, llvm::Value *First,
+    llvm::Value *Step,
+    llvm::function_ref<llvm::Value *(llvm::BasicBlock *, llvm::Value *I)> Read,
+    llvm::LoopInfo &LI, llvm::DominatorTree &DT);
 
 } // namespace nputeir
 

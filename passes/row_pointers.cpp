@@ -96,39 +96,13 @@ public:
     X.Step = B.CreateSelect(Several, B.CreateSub(Second, First),
                             B.getInt64((int64_t)1 << 30));
     X.Base = B.CreateIntToPtr(First, R.Base->getType());
-    return checkLoop(At, Count, First, X.Step,
-                     [&](BasicBlock *Check, Value *I) {
-                       B.SetInsertPoint(Check);
-                       return Row(B.CreateMul(I, Stride));
-                     });
-  }
-
-private:
-  Value *checkLoop(Instruction *At, Value *Count, Value *First, Value *Step,
-                   function_ref<Value *(BasicBlock *, Value *)> Row) {
-    BasicBlock *Before = At->getParent();
-    BasicBlock *After = SplitBlock(Before, At, &DT, &LI);
-    auto *Check = BasicBlock::Create(F.getContext(), "nputeir.rows", &F, After);
-    Before->getTerminator()->setSuccessor(0, Check);
-    if (Loop *Around = LI.getLoopFor(Before))
-      Around->addBasicBlockToLoop(Check, LI);
-    DT.addNewBlock(Check, Before);
-    DT.changeImmediateDominator(After, Check);
-    IRBuilder<> B(Check);
-    B.SetCurrentDebugLocation(At->getDebugLoc());
-    PHINode *I = B.CreatePHI(B.getInt64Ty(), 2);
-    PHINode *Same = B.CreatePHI(B.getInt1Ty(), 2);
-    Value *Wanted = B.CreateAdd(First, B.CreateMul(I, Step));
-    Value *Found = Row(Check, I);
-    B.SetInsertPoint(Check);
-    Value *Still = B.CreateAnd(Same, B.CreateICmpEQ(Found, Wanted));
-    Value *Next = B.CreateAdd(I, B.getInt64(1));
-    B.CreateCondBr(B.CreateICmpSLT(Next, Count), Check, After);
-    I->addIncoming(B.getInt64(0), Before);
-    I->addIncoming(Next, Check);
-    Same->addIncoming(B.getTrue(), Before);
-    Same->addIncoming(Still, Check);
-    return Still;
+    return areEvenlySpaced(
+        At, Count, First, X.Step,
+        [&](BasicBlock *Check, Value *I) {
+          B.SetInsertPoint(Check);
+          return Row(B.CreateMul(I, Stride));
+        },
+        LI, DT);
   }
 };
 

@@ -286,10 +286,7 @@ private:
     enum { MUCH = 256 };
     Checks Front(Nest, SE, At);
     Front.B.SetCurrentDebugLocation(DL);
-    Value *Macs = Front.B.getInt64(1);
-    for (int L = 0; L < Nest.N->loop_count; L++)
-      Macs = Front.B.CreateMul(Macs, Front.number(Nest.N->loop[L].extent));
-    return Front.B.CreateICmpUGE(Macs, Front.B.getInt64(MUCH));
+    return Front.B.CreateICmpUGE(Front.iterations(), Front.B.getInt64(MUCH));
   }
 
   // More than there is where that is no number of 64 bits.
