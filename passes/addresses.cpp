@@ -292,6 +292,9 @@ bool Addresses::readPlace(const Instruction &I, const Value *Pointer,
 bool Addresses::makeNumber(bool Signed, Address &Result) {
   if (Result.Start->getType()->isPointerTy() && !Rows.empty())
     return false; // may lie in a row whose address is not known yet
+  if (isFromRows(Result.Start) ||
+      any_of(Result.Stride, [&](const SCEV *S) { return S && isFromRows(S); }))
+    return false;
   return numbered(Signed, Result);
 }
 
