@@ -270,12 +270,33 @@ bool countsUp(const SCEV *S, const Loop &L, bool Signed, ScalarEvolution &SE) {
   return Most.ule(Room.zext(Bits + 1));
 }
 
+// What there is 0 of where what counts up in L may meet what stands still: it
+// starts at another number and ends before it.  Null: it is not of that kind.
+const SCEV *surplusBeforeMeeting(const SCEV *X, const SCEV *Y, const Loop &L,
+                                 ScalarEvolution &SE) {
+  if (SE.isLoopInvariant(X, &L))
+    std::swap(X, Y);
+  const auto *Rec = dyn_cast<SCEVAddRecExpr>(X);
+  const BasicBlock *Exit = exitOf(L).From;
+  const SCEV *Count = Exit ? SE.getExitCount(&L, Exit) : nullptr;
+  if (!Rec || Rec->getLoop() != &L || !Rec->getStepRecurrence(SE)->isOne() ||
+      !SE.isLoopInvariant(Y, &L) || !Count || isa<SCEVCouldNotCompute>(Count) ||
+      SE.getTypeSizeInBits(Count->getType()) >
+          SE.getTypeSizeInBits(X->getType()))
+    return nullptr;
+  Count = SE.getNoopOrZeroExtend(Count, X->getType());
+  const SCEV *Last = SE.getMinusSCEV(Count, SE.getOne(X->getType()));
+  const SCEV *Way = SE.getMinusSCEV(Y, Rec->getStart());
+  return SE.getMinusSCEV(SE.getUMaxExpr(Way, Last), Last);
+}
+
 } // namespace
 
 // A check is passed until I runs for the first time if it is in the first
 // iteration of the loops around both, and in the first and the last one of a
-// loop around the check alone.  That must be known in front of the loops around
-// Outer, too, where a condition in front of it would decide on its iterations.
+// loop around the check alone, or in all of that.  This must be known in front
+// of the loops around Outer, too, where a condition in front of it would decide
+// on its iterations.
 bool Hoister::passesIf(const Loop::Edge &Exit, const Instruction &I,
                        SmallVectorImpl<const SCEV *> &Counts) {
   const auto *Check = dyn_cast<BranchInst>(Exit.first->getTerminator());
@@ -292,7 +313,11 @@ bool Hoister::passesIf(const Loop::Edge &Exit, const Instruction &I,
   else if (!Alone->getParentLoop()->contains(&I))
     return false;
   for (auto [Asked, Side] : All) {
+    bool Meets = Alone && Asked->isEquality();
     const SCEV *More = surplus(*Asked, Side);
+    if (Meets && More)
+      More = surplusBeforeMeeting(SE.getSCEV(Asked->getOperand(0)),
+                                  SE.getSCEV(Asked->getOperand(1)), *Alone, SE);
     auto Require = [&](bool Last) {
       auto Pick = [&](const Loop &L, const SCEV *Count) -> const SCEV * {
         return Last && &L == Alone
@@ -308,10 +333,9 @@ bool Hoister::passesIf(const Loop::Edge &Exit, const Instruction &I,
       return countsUp(SE.getSCEV(Of->getOperand(Operand)), *Alone,
                       Of->isSigned(), SE);
     };
-    if (!More ||
-        (Alone && (Asked->isEquality() || !CountsUp(0) || !CountsUp(1))))
+    if (!More || (Alone && !Meets && (!CountsUp(0) || !CountsUp(1))))
       return false;
-    if (!Require(false) || (Alone && !Require(true)))
+    if (!Require(false) || (Alone && !Meets && !Require(true)))
       return false;
   }
   return true;
