@@ -182,8 +182,21 @@ const BasicBlock *stepOf(const BasicBlock *B, const Loop &L,
   return B;
 }
 
+// Where every iteration of L comes by that runs B, of which countsBefore knows.
+static const BasicBlock *stepBefore(const BasicBlock *B, const Loop &L,
+                                    const LoopInfo &LI,
+                                    const DominatorTree &DT) {
+  for (const Loop *In = LI.getLoopFor(B);; In = In->getParentLoop()) {
+    while (!always(B, *In, DT))
+      B = B->getSinglePredecessor();
+    if (In == &L)
+      return B;
+    B = In->getLoopPreheader();
+  }
+}
+
 // May be taken before I, which runs in the first iteration of all loops around
-// it, runs for the first time.
+// it if what countsBefore asks for holds, runs for the first time.
 SmallVector<Loop::Edge, 4> Hoister::exitsBefore(const Instruction &I) const {
   SmallVector<Loop::Edge, 4> Edges;
   Outer.getExitEdges(Edges);
@@ -192,7 +205,7 @@ SmallVector<Loop::Edge, 4> Hoister::exitsBefore(const Instruction &I) const {
     while (!Both->contains(&I))
       Both = Both->getParentLoop();
     return E.first == exitOf(Outer).From ||
-           DT.dominates(stepOf(I.getParent(), *Both, LI),
+           DT.dominates(stepBefore(I.getParent(), *Both, LI, DT),
                         stepOf(E.first, *Both, LI));
   });
   return Edges;
