@@ -20,6 +20,7 @@
 #include "ir_exits.h"
 #include "ir_marks.h"
 #include "ir_sums.h"
+#include "ir_tags.h"
 #include "local_arrays.h"
 #include "steps.h"
 #include "versions.h"
@@ -530,7 +531,7 @@ private:
     if (!Runs)
       Counts.clear();
     if (!Runs || Places.mayFailBefore(I))
-      I.dropUnknownNonDebugMetadata(); // what holds only if it is reached
+      keepTypeAlone(I); // what else is said holds only if it is reached
     Value *Result = Places.move(I, Places.noneIsZero(Counts));
     if (Result == &I && I.getOpcode() == Instruction::UDiv)
       seal(I, *Places.front());
