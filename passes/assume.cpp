@@ -21,6 +21,7 @@
 //             outside of what is written
 //     late:   load, if apart so far; apart = apart and outside, too
 #include "assume.h"
+#include "addresses.h"
 #include "checks.h"
 
 #include "ir_marks.h"
@@ -125,9 +126,16 @@ bool AssumedLoads::isStale(const LoadInst &L) const {
 // ---- while the nest is read ----
 
 AssumedLoads::~AssumedLoads() {
-  assert(!IsReplaced);
+  dropInside();
   for (const Ahead &X : reverse(Found))
     X.New->eraseFromParent();
+}
+
+void AssumedLoads::dropInside() {
+  assert(!IsReplaced);
+  for (Instruction *I : reverse(Inside))
+    I->eraseFromParent();
+  Inside.clear();
 }
 
 void AssumedLoads::assume() {
@@ -159,10 +167,12 @@ bool AssumedLoads::gather() {
         continue;
       if (Found.size() == AheadMax)
         return false;
-      if (auto *L = dyn_cast<LoadInst>(&I))
+      if (auto *L = dyn_cast<LoadInst>(&I)) {
         Again |= !assume(*L);
-      else
+      } else {
+        Again |= !assumeSize(I);
         copy(I);
+      }
     }
     ++Node;
   }
@@ -186,24 +196,91 @@ bool AssumedLoads::assume(LoadInst &L) {
   X.Place = SE.getSCEV(X.Pointer);
   X.Stale = isStale(L);
   X.MayChange = mayChange(L);
+  Instruction *New = read(X);
+  if (New)
+    replaceLoad(L, *New);
+  return New;
+}
+
+// A placeholder of what X loads; null: whether the nest reads it first is not
+// known.
+Instruction *AssumedLoads::read(Ahead X) {
+  Type *T = X.Load->getType();
   for (Ahead &Known : Found)
-    if (Known.Place == X.Place && Known.New->getType() == L.getType()) {
+    if (Known.Place == X.Place && Known.New->getType() == T) {
       Known.Stale |= X.Stale;
       Known.MayChange |= X.MayChange;
-      replaceLoad(L, *Known.New);
-      return true;
+      return Known.New;
     }
   if (!runs(X))
-    return false;
+    return nullptr;
   auto Decides = [&](const SCEV *S) {
     return dependsOn(S, &Ahead::Stale) || isLate(S);
   };
   X.Late = Decides(X.Place) || any_of(X.Counts, Decides);
   X.New = cast<Instruction>(
-      IRBuilder<>(Places.front()).CreateFreeze(UndefValue::get(L.getType())));
+      IRBuilder<>(Places.front()).CreateFreeze(UndefValue::get(T)));
   Found.push_back(X);
-  replaceLoad(L, *X.New);
+  return X.New;
+}
+
+// The size of the first row stands for those of all.  False: whether the nest
+// reads that is not known.
+bool AssumedLoads::assumeSize(Instruction &I) {
+  RowSize R;
+  bool May = isa<ICmpInst>(I) || I.getOpcode() == Instruction::Sub;
+  if (!May || !Counting.count(&I) || Outer.isLoopInvariant(&I))
+    return true;
+  forgetIterations();
+  if (!readRowSize(I, Outer, SE, R) || mayBeWritten(*R.Ends.Load, Outer, AA) ||
+      mayBeWritten(*R.Begins.Load, Outer, AA))
+    return true;
+  auto First = [&](const RowSize::Place &P) {
+    Ahead X = {};
+    X.Load = P.Load;
+    X.Place = P.Start;
+    return read(X);
+  };
+  Instruction *End = First(R.Ends), *Begin = End ? First(R.Begins) : nullptr;
+  if (!Begin)
+    return false;
+  Type *I64 = Type::getInt64Ty(I.getContext());
+  Instruction *Ends = &compute(*new PtrToIntInst(End, I64)),
+              *Begins = &compute(*new PtrToIntInst(Begin, I64));
+  R.First = &compute(*BinaryOperator::CreateSub(Ends, Begins));
+  Sizes.push_back(R);
+  auto *Compare = dyn_cast<ICmpInst>(&I);
+  if (!Compare)
+    replace(I, *R.First);
+  else if (is_contained(I.operands(), R.Begin))
+    replace(I,
+            compute(*CmpInst::Create(Instruction::ICmp, Compare->getPredicate(),
+                                     R.First, ConstantInt::get(I64, 0))));
+  else
+    endAt(*Compare, R);
   return true;
+}
+
+// A loop over the elements of a row ends as far from its begin as that of the
+// first one.
+void AssumedLoads::endAt(ICmpInst &Compare, const RowSize &R) {
+  IRBuilder<> B(&Compare);
+  auto Keep = [&](Value *V) {
+    if (V != R.Begin)
+      Inside.push_back(cast<Instruction>(V));
+    return V;
+  };
+  Type *T = R.End->getType();
+  Value *Bytes =
+      Keep(B.CreatePointerCast(R.Begin, bytePointer(B.getContext())));
+  Value *End = Keep(B.CreateGEP(B.getInt8Ty(), Bytes, R.First));
+  if (End->getType() != T)
+    End = Keep(B.CreatePointerCast(End, T));
+  Use &At = Compare.getOperandUse(Compare.getOperand(0) == R.End ? 0 : 1);
+  SE.forgetValue(&Compare);
+  Replaced.push_back({&At, R.End, cast<Instruction>(End)});
+  At.set(End);
+  Outdated = true;
 }
 
 // Counts that were computed before other values were replaced hold still, if
@@ -212,7 +289,7 @@ bool AssumedLoads::runs(Ahead &X) {
   auto Runs = [&] {
     X.Counts.clear();
     return Places.runsIf(*X.Load, X.Counts) ||
-           Places.runsInMiddleIf(*X.Load, X.Counts);
+           (X.Pointer && Places.runsInMiddleIf(*X.Load, X.Counts));
   };
   if (Runs())
     return true;
@@ -240,16 +317,21 @@ void AssumedLoads::copy(Instruction &I) {
       I.mayReadOrWriteMemory() || I.getType()->isVoidTy() ||
       !isSafeToSpeculativelyExecute(&I) || !Outer.hasLoopInvariantOperands(&I))
     return;
+  replace(I, compute(*I.clone()));
+}
+
+// New, which is computed from what is known in front, there.
+Instruction &AssumedLoads::compute(Instruction &New) {
   Ahead X = {};
-  X.New = I.clone();
+  X.New = &New;
   for (const Ahead &From : Found)
-    if (is_contained(I.operands(), From.New)) {
+    if (is_contained(New.operands(), From.New)) {
       X.Stale |= From.Stale;
       X.Late |= From.Late;
     }
   IRBuilder<>(Places.front()).Insert(X.New);
   Found.push_back(X);
-  replace(I, *X.New);
+  return New;
 }
 
 bool AssumedLoads::dependsOn(const SCEV *S, bool Ahead::*Flag) const {
@@ -495,8 +577,14 @@ Value *AssumedLoads::put(const Ahead &X, Value *Apart) {
     IRBuilder<> B(Places.front());
     if (Apart)
       Runs = Runs ? B.CreateAnd(Apart, Runs) : Apart;
+    Value *Pointer = X.Pointer
+                         ? X.Pointer
+                         : Expander(SE, *Outer.getHeader()->getModule())
+                               .expand(X.Place, X.Load->getPointerOperandType(),
+                                       Places.front());
+    B.SetInsertPoint(Places.front());
     auto *L = cast<LoadInst>(B.Insert(X.Load->clone()));
-    L->setOperand(0, X.Pointer);
+    L->setOperand(0, Pointer);
     L->dropUnknownNonDebugMetadata(); // what holds only where it was
     X.New->setOperand(0, Places.move(*L, Runs));
   }
@@ -515,7 +603,7 @@ Value *AssumedLoads::isDescribed(const IRNest &N) {
   return Holds;
 }
 
-void AssumedLoads::compute(IRNest &N) {
+void AssumedLoads::compute(IRNest &N, const Plan &P) {
   if (Found.empty())
     return;
   auto Late = std::stable_partition(Found.begin(), Found.end(),
@@ -546,6 +634,8 @@ void AssumedLoads::compute(IRNest &N) {
       }
   }
   N.Assumed.push_back({Apart, true});
+  checkRowSizes(Sizes, Outer, LI, SE, DT, N, P);
+  dropInside();
   Found.clear();
 }
 

@@ -4,6 +4,7 @@
 #define NPUTEIR_ASSUME_H
 
 #include "hoist.h"
+#include "row_sizes.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
 
@@ -17,7 +18,7 @@ class AssumedLoads {
     bool Stale; // a store may change it before the nest needs it first
     bool Late;  // what a stale value decides on: its place, whether it runs
     const llvm::LoadInst *Load; // null: a copy
-    llvm::Value *Pointer;       // known in front
+    llvm::Value *Pointer;       // known in front; null: its place is
     const llvm::SCEV *Place;
     llvm::SmallVector<const llvm::SCEV *, 4> Counts; // none is 0: it runs
     bool MayChange;                                  // at any time
@@ -33,6 +34,8 @@ class AssumedLoads {
   // What conditions are computed from, and addresses, too.
   llvm::SmallPtrSet<const llvm::Instruction *, 32> Counting, Shaping;
   std::vector<Ahead> Found;
+  std::vector<RowSize> Sizes;                       // of rows
+  llvm::SmallVector<llvm::Instruction *, 2> Inside; // new ones in the nest
   struct Replacing {
     llvm::Use *At;
     llvm::Instruction *Old, *New;
@@ -61,8 +64,8 @@ public:
   // not change.
   bool canBeChecked(const IRNest &N, arena *A, verdict &V) const;
   // Loads and asks, in front of a nest that is taken.  The answer becomes one
-  // more assumption of N.
-  void compute(IRNest &N);
+  // more assumption of N, in front of which P stands.
+  void compute(IRNest &N, const Plan &P);
 
 private:
   bool findStores();
@@ -85,7 +88,12 @@ private:
   bool gather();
   bool runs(Ahead &X);
   bool assume(llvm::LoadInst &L);
+  bool assumeSize(llvm::Instruction &I);
+  void dropInside();
+  void endAt(llvm::ICmpInst &Compare, const RowSize &R);
+  llvm::Instruction *read(Ahead X);
   void copy(llvm::Instruction &I);
+  llvm::Instruction &compute(llvm::Instruction &New);
   void replace(llvm::Instruction &Old, llvm::Instruction &New);
   void replaceLoad(llvm::LoadInst &L, llvm::Instruction &New);
   void forgetIterations();

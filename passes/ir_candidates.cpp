@@ -14,6 +14,13 @@ using namespace llvm;
 
 namespace nputeir {
 
+unsigned depthOf(const Loop &L) {
+  unsigned Deepest = 0;
+  for (const Loop *Inner : L)
+    Deepest = std::max(Deepest, depthOf(*Inner));
+  return Deepest + 1;
+}
+
 bool holdsMatrixProduct(const Loop &L) {
   bool Product = false, Stores = false;
   for (const BasicBlock *B : L.blocks())

@@ -8,6 +8,8 @@
 
 namespace nputeir {
 
+// Loops one in the other, with L.
+unsigned depthOf(const llvm::Loop &L);
 // Holds products of matrices, and stores some that are not kept.
 bool holdsMatrixProduct(const llvm::Loop &L);
 

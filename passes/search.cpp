@@ -27,13 +27,6 @@ namespace nputeir {
 
 enum { ReadingsMax = 12 }; // of a nest, with one side or the other
 
-static unsigned depthOf(const Loop &L) {
-  unsigned Deepest = 0;
-  for (const Loop *Inner : L.getSubLoops())
-    Deepest = std::max(Deepest, depthOf(*Inner));
-  return Deepest + 1;
-}
-
 static Finding findingOf(const Loop &L) {
   Finding N;
   N.Depth = depthOf(L);
@@ -112,14 +105,14 @@ void Search::rewrite(StringRef Where) {
     assert((!T.P.Npu || !T.TEIR.empty()) &&
            (T.L != nullptr) == (T.Loads != nullptr));
     if (T.First) {
-      T.Loads->compute(T.Nest);
+      T.Loads->compute(T.Nest, T.P);
       rewriteSums(*T.L, *T.First, LI, SE, DT, T.Nest, T.P, O, T.TEIR, Where);
       continue;
     }
     RowCopies Copies;
     if (T.L) {
       assert(T.L->getLoopPreheader() && exitOf(*T.L).To);
-      T.Loads->compute(T.Nest);
+      T.Loads->compute(T.Nest, T.P);
       Copies = checkRowPointers(*T.L, LI, SE, DT, T.Nest, &T.P);
       checkZeroSkips(*T.L, LI, SE, DT, T.Nest);
       T.Old = {T.L->getLoopPreheader(), T.L->getHeader(), exitOf(*T.L).To,
