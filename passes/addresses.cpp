@@ -13,6 +13,7 @@
 // A loop that counts down is described as one that counts up from its last
 // iteration; which way a sum is formed or a result is filled does not matter.
 #include "addresses.h"
+#include "call_effects.h"
 #include "ir_marks.h"
 #include "ir_scev.h"
 #include "ir_tags.h"
@@ -52,7 +53,7 @@ bool mayBeWritten(const LoadInst &L, const Loop &Outer, AAResults &AA) {
                        LocationSize::beforeOrAfterPointer(), typeTags(L));
   for (BasicBlock *B : Outer.blocks())
     for (Instruction &I : *B)
-      if (I.mayWriteToMemory() && isModSet(AA.getModRefInfo(&I, Array)))
+      if (mayWrite(I, Array, AA))
         return true;
   return false;
 }

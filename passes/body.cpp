@@ -7,6 +7,7 @@
 // takes that side.  This is how the "n > 0" in front of a loop that LLVM has
 // turned round already, and a flag tested inside the nest, are carried.
 #include "body.h"
+#include "call_effects.h"
 #include "ir_calls.h"
 #include "ir_marks.h"
 #include "ir_matrix.h"
@@ -387,7 +388,8 @@ bool Body::checkOther(const Instruction &I) {
   const auto *Call = dyn_cast<CallBase>(&I);
   if (!Call || isa<IntrinsicInst>(I))
     return true;
-  if (!Call->doesNotThrow() && !I.getFunction()->doesNotThrow())
+  if (!Call->doesNotThrow() && !I.getFunction()->doesNotThrow() &&
+      !comesBack(*Call))
     return declineJump(I);
   return !(Call->cannotDuplicate() || Call->isConvergent() ||
            Call->hasFnAttr(Attribute::ReturnsTwice) ||

@@ -17,6 +17,7 @@
 // loop, the value of a pointer that was stepped along is its start plus steps
 // times iterations.
 #include "hoist.h"
+#include "call_effects.h"
 #include "ir_exits.h"
 #include "ir_marks.h"
 #include "ir_sums.h"
@@ -470,7 +471,7 @@ public:
   // the last takes one out of the loop at least, and nothing puts one in.
   bool run() {
     for (BasicBlock *B : Outer.blocks()) {
-      if (!isGuaranteedToTransferExecutionToSuccessor(B))
+      if (!comesToEnd(*B))
         return false; // a call may end the program before that is reached
       for (Instruction &I : *B) {
         if (isa<LoadInst>(I) || I.isIntDivRem())
@@ -516,9 +517,8 @@ private:
       return any_of(Writers, [&](const Instruction *I) {
         return !isa<StoreInst>(I) || is_contained(I->operands(), Variable);
       });
-    return any_of(Writers, [&](const Instruction *I) {
-      return isModSet(AA.getModRefInfo(I, Place));
-    });
+    return any_of(
+        Writers, [&](const Instruction *I) { return mayWrite(*I, Place, AA); });
   }
 
   // Where nobody knows whether it is read, as in tiles, it is if it may be.

@@ -17,6 +17,7 @@
 // So nothing may be written by it that the products read: another object, by
 // what is known of pointers, or places apart, which is asked at run time.
 #include "sum_loops.h"
+#include "call_effects.h"
 #include "checks.h"
 #include "ir_code.h"
 #include "ir_exits.h"
@@ -30,8 +31,6 @@
 #include "llvm/Analysis/DomTreeUpdater.h"
 #include "llvm/Analysis/MemoryLocation.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
-#include "llvm/Analysis/TargetLibraryInfo.h"
-#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
@@ -87,6 +86,13 @@ static Instruction *sumOfAll(ArrayRef<Instruction *> Sums) {
   return Open.size() == 1 ? Open[0] : nullptr;
 }
 
+static SumLoop sumsOf(Loop &L, ArrayRef<Instruction *> Sums) {
+  SumLoop S;
+  S.L = &L;
+  S.Sums.assign(Sums.begin(), Sums.end());
+  return S;
+}
+
 SmallVector<SumLoop, 2> findSumLoops(const Loop &L) {
   SmallVector<SumLoop, 2> Found;
   SmallVector<Loop *, 8> Open(L.begin(), L.end());
@@ -98,7 +104,7 @@ SmallVector<SumLoop, 2> findSumLoops(const Loop &L) {
     Open.append(Inner->begin(), Inner->end());
     if (!Behind || !Inner->isLoopSimplifyForm() || !onlyComputes(*Inner))
       continue;
-    SumLoop All = {Inner, {}, nullptr, {}, {}, {}, {}};
+    SumLoop All = sumsOf(*Inner, {});
     bool Alike = true;
     for (const PHINode &P : Behind->phis())
       if (isSum(P, *Inner)) {
@@ -108,12 +114,12 @@ SmallVector<SumLoop, 2> findSumLoops(const Loop &L) {
     // Several may be one that was unrolled; else each is tried.
     if (All.Sums.size() > 1 && Alike)
       if (Instruction *Sum = sumOfAll(All.Sums))
-        Found.push_back({Inner, {Sum}, nullptr, {}, {}, {}, {}});
+        Found.push_back(sumsOf(*Inner, {Sum}));
     if (!All.Sums.empty() && Alike)
       Found.push_back(All);
     if (All.Sums.size() > 1)
       for (Instruction *P : All.Sums)
-        Found.push_back({Inner, {P}, nullptr, {}, {}, {}, {}});
+        Found.push_back(sumsOf(*Inner, {P}));
   }
   return Found;
 }
@@ -148,55 +154,20 @@ static const Value *writtenPlace(const Instruction &W) {
                                    : nullptr;
 }
 
-// %n is the one way in which printf writes to what it is passed.
-static bool storesCount(const Value *Format) {
-  StringRef S;
-  if (!getConstantStringInfo(Format, S))
-    return true;
-  for (size_t I = S.find('%'); I < S.size(); I = S.find('%', I)) {
-    I = S.find_first_not_of("0123456789+-# .*'$hlLqjzt", I + 1);
-    if (I >= S.size() || S[I] == 'n')
-      return true;
-    I++;
-  }
-  return false;
-}
-
-// A function of C's library that changes nothing but errno and streams.
-static bool leavesMemory(const CallBase &Call) {
-  const Function *F = Call.getCalledFunction();
-  if (!F || Call.isNoBuiltin() || !F->isDeclaration())
-    return false;
-  TargetLibraryInfoImpl Known(Triple(F->getParent()->getTargetTriple()));
-  LibFunc Which;
-  if (!TargetLibraryInfo(Known).getLibFunc(*F, Which))
-    return false;
-  switch (Which) {
-  case LibFunc_printf:
-    return !storesCount(Call.getArgOperand(0));
-  case LibFunc_fprintf:
-    return !storesCount(Call.getArgOperand(1));
-  case LibFunc_puts:
-  case LibFunc_fputs:
-  case LibFunc_fputc:
-  case LibFunc_fwrite:
-    return true;
-  default:
-    return none_of(Call.args(),
-                   [](const Use &U) { return U->getType()->isPointerTy(); });
-  }
-}
-
 bool mayChange(const Instruction &W, const Instruction &X, const Loop &Outer,
                ScalarEvolution &SE, AAResults &AA) {
   const Value *From = baseOf(getLoadStorePointerOperand(&X), Outer, SE);
-  if (!From || X.isVolatile() || X.isAtomic())
+  if (X.isVolatile() || X.isAtomic())
     return true;
-  MemoryLocation Read(From, LocationSize::beforeOrAfterPointer(), typeTags(X));
+  MemoryLocation Read(From ? From : getLoadStorePointerOperand(&X),
+                      LocationSize::beforeOrAfterPointer(), typeTags(X));
+  const auto *Call = writtenPlace(W) ? nullptr : dyn_cast<CallBase>(&W);
+  if (!From) // of rows of pointers, say
+    return !Call || mayWriteInAny(*Call, Read, Outer, AA);
   if (const auto *G = dyn_cast<GlobalVariable>(From); G && G->isConstant())
     return false;
-  if (const auto *Call = dyn_cast<CallBase>(&W); Call && !writtenPlace(W))
-    return !leavesMemory(*Call) && isModSet(AA.getModRefInfo(Call, Read));
+  if (Call)
+    return mayWrite(W, Read, AA);
   const Value *Place = writtenPlace(W);
   const Value *To = Place ? baseOf(Place, Outer, SE) : nullptr;
   if (To && To != From && (isPrivate(*To) || isPrivate(*From)))
