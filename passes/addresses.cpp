@@ -211,6 +211,18 @@ bool RowPointers::areIn(const SCEV *S) const {
   });
 }
 
+bool IRNest::areOfRows(const Apart &X) const {
+  auto Is = [&](const SCEV *S) {
+    return any_of(Rows, [S](const RowPointers &R) { return R.areIn(S); });
+  };
+  return any_of(
+      ArrayRef<const Sum *>{&X.Written.Of, &X.Read.Of}, [&](const Sum *S) {
+        return Is(S->Start) || any_of(S->Terms, [&](const Sum::Term &T) {
+                 return Is(T.Step) || Is(T.Extent);
+               });
+      });
+}
+
 bool Addresses::isFromRows(const SCEV *S) const { return rowsOf(S); }
 
 const SCEV *Addresses::valueIn(const Instruction &I, const Value *V) {

@@ -22,6 +22,7 @@
 //     late:   load, if apart so far; apart = apart and outside, too
 #include "assume.h"
 #include "addresses.h"
+#include "call_effects.h"
 #include "checks.h"
 
 #include "ir_marks.h"
@@ -43,14 +44,17 @@ namespace nputeir {
 // False: the nest changes memory in other ways, too, or may never end.
 bool AssumedLoads::findStores() {
   for (BasicBlock *B : Outer.blocks()) {
-    if (!isGuaranteedToTransferExecutionToSuccessor(B))
+    if (!comesToEnd(*B))
       return false;
     for (Instruction &I : *B) {
       if (!I.mayWriteToMemory() || marksFrame(I))
         continue;
-      if (!isa<StoreInst>(I) && !isa<MemIntrinsic>(I))
+      if (isa<StoreInst>(I) || isa<MemIntrinsic>(I))
+        Stores.push_back(&I);
+      else if (isa<CallBase>(I) && HasOther) // what it writes cannot be asked
+        Calls.push_back(&I);
+      else
         return false;
-      Stores.push_back(&I);
     }
   }
   return Stores.size() <= StoresMax;
@@ -100,6 +104,12 @@ bool AssumedLoads::isChanged(const LoadInst &L) const {
 bool AssumedLoads::mayChange(const LoadInst &L) const {
   return any_of(Stores, [&](const Instruction *S) {
     return isModSet(AA.getModRefInfo(S, MemoryLocation::get(&L)));
+  });
+}
+
+bool AssumedLoads::mayBeChangedByCall(const LoadInst &L) const {
+  return any_of(Calls, [&](const Instruction *Call) {
+    return mayWrite(*Call, MemoryLocation::get(&L), AA);
   });
 }
 
@@ -179,15 +189,18 @@ bool AssumedLoads::gather() {
   return Again;
 }
 
-void AssumedLoads::assumeUnchanged() {
-  MayAsk = false;
+ArrayRef<const LoadInst *> AssumedLoads::assumeUnchanged(bool Ask) {
+  HasOther = true;
+  MayAsk = Ask;
   assume();
+  return Unchanged;
 }
 
 // False: whether the nest reads it first is not known.
 bool AssumedLoads::assume(LoadInst &L) {
   if (!Shaping.count(&L) || !L.isSimple() ||
       !Outer.isLoopInvariant(L.getPointerOperand()) || isChanged(L) ||
+      mayBeChangedByCall(L) || (HasOther && isStale(L)) ||
       (!MayAsk && mayChange(L)))
     return true;
   Ahead X = {};
@@ -196,6 +209,12 @@ bool AssumedLoads::assume(LoadInst &L) {
   X.Place = SE.getSCEV(X.Pointer);
   X.Stale = isStale(L);
   X.MayChange = mayChange(L);
+  if (HasOther && X.MayChange && none_of(Unchanged, [&](const LoadInst *Other) {
+        return SE.getSCEV(const_cast<Value *>(Other->getPointerOperand())) ==
+                   X.Place &&
+               Other->getType() == L.getType();
+      }))
+    Unchanged.push_back(&L);
   Instruction *New = read(X);
   if (New)
     replaceLoad(L, *New);
@@ -615,7 +634,7 @@ void AssumedLoads::compute(IRNest &N, const Plan &P) {
   for (auto X = Found.begin(); X != Late; ++X)
     if (Value *Runs = put(*X, nullptr))
       Require(Runs);
-  if (any_of(Found, [](const Ahead &X) { return X.MayChange; })) {
+  if (!HasOther && any_of(Found, [](const Ahead &X) { return X.MayChange; })) {
     Written Stores(N, SE, Places.front());
     auto RequireOutside = [&](const Ahead &X) {
       IRBuilder<> B(Places.front());

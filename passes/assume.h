@@ -30,7 +30,7 @@ class AssumedLoads {
   llvm::DominatorTree &DT;
   llvm::AAResults &AA;
   Hoister Places;
-  llvm::SmallVector<llvm::Instruction *, 8> Stores;
+  llvm::SmallVector<llvm::Instruction *, 8> Stores, Calls;
   // What conditions are computed from, and addresses, too.
   llvm::SmallPtrSet<const llvm::Instruction *, 32> Counting, Shaping;
   std::vector<Ahead> Found;
@@ -44,6 +44,8 @@ class AssumedLoads {
   bool IsReplaced = false;
   bool Outdated = false; // what is known of iterations
   bool MayAsk = true;    // whether a store changes something
+  bool HasOther = false; // code that the description leaves out
+  llvm::SmallVector<const llvm::LoadInst *, 8> Unchanged;
 
 public:
   AssumedLoads(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::ScalarEvolution &SE,
@@ -54,9 +56,9 @@ public:
   ~AssumedLoads();
   // The nest gets such values from in front of it, to be read ..
   void assume();
-  // .. but for what a store may change, where it also writes what the
-  // description leaves out ..
-  void assumeUnchanged();
+  // .. where it also writes what the description leaves out: that this does not
+  // change these is asked by who reads it, unless such are left alone ..
+  llvm::ArrayRef<const llvm::LoadInst *> assumeUnchanged(bool Ask);
   // .. and reads its memory again, until the same is assumed once more.
   void restore();
   void assumeAgain();
@@ -72,6 +74,7 @@ private:
   void findShaping();
   bool isChanged(const llvm::LoadInst &L) const;
   bool mayChange(const llvm::LoadInst &L) const;
+  bool mayBeChangedByCall(const llvm::LoadInst &L) const;
   bool isStale(const llvm::LoadInst &L) const;
   bool mayPrecede(const llvm::Instruction &W, const llvm::LoadInst &L) const;
   bool dependsOn(const llvm::SCEV *S, bool Ahead::*Flag) const;

@@ -142,26 +142,31 @@ struct IRNest {
   std::vector<contraction_guard> Guards; // beside those of the contraction
 
   // What may be asked: nothing of rows before it is known where they lie.
+  bool areOfRows(const Apart &X) const;
   template <class Visitor> void eachCondition(Visitor Visit) const {
     llvm::for_each(Assumed, Visit);
     llvm::for_each(Bounded, Visit);
     llvm::for_each(Compared, Visit);
     llvm::for_each(Counted, Visit);
     llvm::for_each(Equal, Visit);
-    if (Rows.empty())
-      llvm::for_each(Disjoint, Visit);
+    for (const Apart &X : Disjoint)
+      if (!areOfRows(X))
+        Visit(X);
   }
 };
 class Sides;
 // A loop within a nest whose sums may be formed first: they go to an array,
 // which the nest's other code reads.
 struct SumLoop {
-  llvm::Loop *L;
+  llvm::Loop *L = nullptr;
   llvm::SmallVector<llvm::Instruction *, 4> Sums; // behind it, of one type
   llvm::Instruction *Array = nullptr; // stands for the array's address
   // The loops around L and how far each moves in the array, from the outermost.
   llvm::SmallVector<llvm::Loop *, 4> Around;
   llvm::SmallVector<const llvm::SCEV *, 4> Extent, Stride;
+  // Loads of sizes and addresses that are made in front: what else is written
+  // leaves them as they are.
+  llvm::SmallVector<const llvm::LoadInst *, 8> Unchanged;
   // Of the sums, those that cannot be described, alone either.
   llvm::SmallVector<const llvm::Instruction *, 4> Unreadable;
 };

@@ -68,6 +68,15 @@ private:
   // Rows of rows are copied, or they are not known.
   bool mayFindRows() {
     R.Rows = Places.Rows;
+    // Sizes that the nest may write say how many rows are looked at: whether it
+    // does must be known before.
+    auto WritesRows = [&](const Apart &X) {
+      return R.areOfRows({X.Written, X.Written});
+    };
+    if (First && !First->Unchanged.empty() && any_of(R.Disjoint, WritesRows))
+      return verdict_decline(&V, RULE_MAY_CHANGE, at(Outer),
+                             "the nest may change sizes or addresses in memory "
+                             "by which rows are found");
     if (none_of(R.Rows, [](const RowPointers &X) { return X.Around >= 0; }) ||
         RowReaches(R, SE).find(First))
       return true;
@@ -451,8 +460,10 @@ private:
   }
 
   bool areApart() {
+    SmallVector<const LoadInst *, 16> First(Loads.begin(), Loads.end());
+    append_range(First, this->First->Unchanged);
     return ReadsFirst(Outer, LI, SE, AA, Places, Loops, R.Disjoint)
-        .areFirst(Loads, A, V);
+        .areFirst(First, A, V);
   }
 };
 

@@ -382,13 +382,24 @@ bool Search::mayNotPay(const Plan &P) const {
   return !P.Npu && !O.require && O.min_macs < 0;
 }
 
+// Sizes that the nest may write need not concern the sums.
+Search::Taken Search::readSums(Loop &L, const SumLoop &S, Finding &N) {
+  Finding Known = N;
+  Taken X = readSumsAs(true, L, S, N);
+  if (isPlanned(X.P) || X.First->Unchanged.empty())
+    return X;
+  N = std::move(Known);
+  return readSumsAs(false, L, S, N);
+}
+
 // On one side of conditions: the rest of the nest is copied for each taking.
-Search::Taken Search::readSums(Loop &L, SumLoop S, Finding &N) {
+// Ask: whether it leaves sizes as they are.
+Search::Taken Search::readSumsAs(bool Ask, Loop &L, SumLoop S, Finding &N) {
   Taken X = {{}, nullptr, {}, {}, &L, {}, {}};
   addArray(L, S);
   Sides Ways;
   X.Loads = std::make_unique<AssumedLoads>(L, LI, SE, DT, AA);
-  X.Loads->assumeUnchanged();
+  append_range(S.Unchanged, X.Loads->assumeUnchanged(Ask));
   bool Read = readNest(L, LI, SE, DT, AA, A, X.Nest, N.V, Ways, &S);
   X.Loads->restore();
   X.P = Read ? Planner.planOf(X.Nest, N) : Plan();

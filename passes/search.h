@@ -85,7 +85,8 @@ private:
   bool visitSums(llvm::Loop &L, size_t Before);
   bool mayNotPay(const Plan &P) const;
   // Not planned: S is as it came but for what could not be read.
-  Taken readSums(llvm::Loop &L, SumLoop S, Finding &N);
+  Taken readSums(llvm::Loop &L, const SumLoop &S, Finding &N);
+  Taken readSumsAs(bool Ask, llvm::Loop &L, SumLoop S, Finding &N);
   bool leavesSums(llvm::Loop &L, const SumLoop &S);
   bool takeSums(llvm::Loop &L, SumLoop &S, size_t Before);
   void addMissed(Finding N, size_t Before);

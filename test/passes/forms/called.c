@@ -3,7 +3,7 @@
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 78
+// DONE: 84
 #include "forms.h"
 
 #include <stdio.h>
@@ -139,6 +139,32 @@ INT_FORM(rows) {
     C[i * N + j] = s + (rand() & 3) + (int32_t)(xorshift() & 1);
   }
 }
+struct sizes {
+  int rows, depth, more[2];
+  int32_t *out;
+  const int8_t *in;
+};
+ALONE void in_struct(struct sizes *l, int N, const int8_t *B) {
+  for (int i = 0; i < l->rows; i++) J { // expected-remark {{for its sums}}
+      int32_t s = 0;
+      for (int k = 0; k < l->depth; k++)
+        s += l->in[i * l->depth + k] * B[k * N + j];
+      l->out[i * N + j] = (s & 7) + (rand() & 7);
+    }
+}
+INT_FORM(sizes_in_struct) {
+  struct sizes l = {M, K, {0}, C, A};
+  srand(11);
+  in_struct(&l, N, B);
+}
+INT_FORM(sizes_are_written) { // as is asked
+  struct sizes l = {1, K, {0}, NULL, A};
+  srand(12);
+  l.out = &l.depth;
+  if (M > 0 && N > 0 && K > 0) in_struct(&l, 2, B);
+  C[0] = l.depth, C[1] = l.more[0];
+}
+
 // Near misses.
 INT_FORM(state_is_an_input) {
   I J { // expected-remark {{kept [SideEffect]: the nest calls rand_r}}
@@ -196,6 +222,19 @@ INT_FORM(helper_writes_what_rows_have) {
     L s += row[i][k] * B[k * N + j];
     C[i * N + j] = s + spoil((int8_t *)A, s);
   }
+}
+ALONE int32_t shorten(struct sizes *l) { return l->depth > 1 ? l->depth-- : 0; }
+ALONE void in_shorter_struct(struct sizes *l, int N, const int8_t *B) {
+  for (int i = 0; i < l->rows; i++) J { // expected-remark {{kept [SideEffect]: the nest calls shorten}}
+      int32_t s = 0;
+      for (int k = 0; k < l->depth; k++)
+        s += l->in[i * l->depth + k] * B[k * N + j];
+      l->out[i * N + j] = s + shorten(l);
+    }
+}
+INT_FORM(helper_writes_sizes) {
+  struct sizes l = {M, K, {0}, C, A};
+  in_shorter_struct(&l, N, B);
 }
 static int8_t *spoiled;
 ALONE int32_t spoil_unseen(int32_t s) { return *spoiled = (int8_t)(s & 3); }
