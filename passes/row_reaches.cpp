@@ -75,6 +75,17 @@ const RowPointers *RowReaches::rowsOf(const SCEV *Start) const {
   return It == N.Rows.end() ? nullptr : &*It;
 }
 
+// Nothing but from row to row: what moves within them, too, as in a[i][i + k],
+// uses other bytes of each row.
+bool RowReaches::isStepOf(const RowPointers &Rows, const SCEV *S) const {
+  ValueToSCEVMapTy None;
+  None[Rows.Step] = SE.getZero(Rows.Step->getType());
+  for (Instruction *Around : Rows.StepAround)
+    None[Around] = None[Rows.Step];
+  return rowsOf(S) == &Rows &&
+         SCEVParameterRewriter::rewrite(S, SE, None)->isZero();
+}
+
 bool RowReaches::add(Place X) {
   const RowPointers *Rows = rowsOf(X.Start);
   if (Rows) {
@@ -88,7 +99,7 @@ bool RowReaches::add(Place X) {
     X.Start = nullptr;
     // From row to row, of which the array says how many there are.
     erase_if(X.Terms,
-             [&](const Sum::Term &T) { return rowsOf(T.Step) == Rows; });
+             [&](const Sum::Term &T) { return isStepOf(*Rows, T.Step); });
   }
   if (rowsOf(X.Offset) || any_of(X.Terms, [&](const Sum::Term &T) {
         return rowsOf(T.Step) || rowsOf(T.Extent);

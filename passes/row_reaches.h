@@ -50,6 +50,7 @@ private:
   bool add(const nest_access &X, bool IsWritten);
   bool addLoads(const nest_expr &E);
   const RowPointers *rowsOf(const llvm::SCEV *S) const;
+  bool isStepOf(const RowPointers &Rows, const llvm::SCEV *S) const;
   const llvm::SCEV *number(value V);
 };
 

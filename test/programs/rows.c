@@ -56,6 +56,17 @@ NEST part(int m, int n, int k, int32_t *c, int32_t **a, int32_t **b) {
     }
 }
 
+/* Each row is used from another column on. */
+NEST slant(int m, int n, int k, int32_t **c, int32_t **a, int32_t **b) {
+  for (int i = 0; i < m; i++)
+    for (int j = 0; j < n; j++) {
+      int32_t s = 0;
+      for (int p = 0; p < k; p++)
+        s += a[i][i + p] * b[p][j];
+      c[i][2 * i + j] = s;
+    }
+}
+
 static int32_t half(int32_t x) { return x / 2; }
 NEST apply(int m, int n, int k, int32_t **c, int32_t **a, int32_t **b,
            int32_t (*f)(int32_t)) {
@@ -88,6 +99,12 @@ int main(int argc, char **argv) {
 
   apply(m, n, k, c, a, b, half);
   print("applied", m, n, c);
+
+  int32_t **wide = rows(m, m + k), **to = rows(m, 2 * m + n);
+  slant(m, n, k, to, wide, b);
+  print("from another column", m, 2 * m + n, to);
+  drop(wide, m);
+  drop(to, m);
 
   /* What follows is for the loops. */
   int32_t *row = c[m / 2];
