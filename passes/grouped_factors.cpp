@@ -40,7 +40,8 @@ public:
   Instruction *group(Instruction &Sum, unsigned Operand) {
     auto *Top = dyn_cast<Instruction>(Sum.getOperand(Operand));
     Factors.clear();
-    if (!Top || !Outer.contains(Top) || !collect(Top) || Factors.size() < 3)
+    if (!Top || !Outer.contains(Top) || !collect(Top) || Factors.size() < 3 ||
+        !all_of(Factors, [this](Factor &X) { return Moved(*X.V, X.By); }))
       return nullptr;
     const auto *Of = find_if(Factors, [&](const Factor &X) { return fits(X); });
     if (Of == Factors.end())
@@ -86,7 +87,7 @@ private:
     if (Factors.size() == FactorsMax)
       return false;
     Factors.push_back({V, IsChoice, Side, {}});
-    return Moved(*V, Factors.back().By);
+    return true;
   }
 
   static bool isIn(const Factor &X, const Loops &By) {

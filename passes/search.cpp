@@ -355,18 +355,25 @@ bool Search::isTakenIn(const Loop &L) const {
 
 // Of a nest that is kept, sums may be formed first all the same.  Before: the
 // first finding in the outermost loop, of which nothing else is taken then.
+// Each sum means to read all of the nest, so not many are tried.
 bool Search::visitSums(Loop &L, size_t Before) {
+  enum { TriesMax = 32 };
   auto Why = Kept.find(&L);
   if (!isTakenIn(L) && Why != Kept.end() && !isOfProduct(Why->second) &&
       L.getLoopPreheader() && exitOf(L).To) {
     FactorMoves Moves(LI, SE);
     const Loop *Unread = nullptr; // whichever of its sums
     SmallPtrSet<const Instruction *, 8> Unreadable;
+    int Tries = 0;
     for (SumLoop &S : findSumLoops(L)) {
       if (S.L == Unread || (S.Sums.size() == 1 && Unreadable.count(S.Sums[0])))
         continue;
-      if (mayFormMatrix(*S.L, L, Moves) && takeSums(L, S, Before))
+      bool May = mayFormMatrix(*S.L, L, Moves);
+      if (May && takeSums(L, S, Before))
         return true;
+      Tries += May;
+      if (Tries == TriesMax)
+        break;
       Unread = S.Around.empty() ? S.L : nullptr;
       Unreadable.insert(S.Unreadable.begin(), S.Unreadable.end());
     }
