@@ -236,6 +236,23 @@ INT_FORM(helper_writes_sizes) {
   struct sizes l = {M, K, {0}, C, A};
   in_shorter_struct(&l, N, B);
 }
+struct extents {
+  int32_t rows, depth;
+};
+ALONE float shorten_alone(struct extents *l) { return l->depth > 1 ? (float)l->depth-- : 0; }
+ALONE void in_shorter_rows(struct extents *l, int N, float *C, const __bf16 *A,
+                           const __bf16 *B) {
+  for (int i = 0; i < l->rows; i++) J { // expected-remark {{kept}}
+      float s = 0;
+      for (int k = 0; k < l->depth; k++)
+        s += (float)A[i * 8 + k] * (float)B[k * N + j];
+      C[i * N + j] = s + shorten_alone(l);
+    }
+}
+BF16_FORM(helper_writes_sizes_alone) { // which are of another type than all else
+  struct extents l = {M, K > 8 ? 8 : K};
+  in_shorter_rows(&l, N, C, A, B);
+}
 static int8_t *spoiled;
 ALONE int32_t spoil_unseen(int32_t s) { return *spoiled = (int8_t)(s & 3); }
 INT_FORM(helper_writes_anywhere) {
