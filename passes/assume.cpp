@@ -221,8 +221,8 @@ bool AssumedLoads::assume(LoadInst &L) {
   return New;
 }
 
-// A placeholder of what X loads; null: whether the nest reads it first is not
-// known.
+// What stands for what X loads while the nest is read; null: whether the nest
+// reads it first is not known.
 Instruction *AssumedLoads::read(Ahead X) {
   Type *T = X.Load->getType();
   for (Ahead &Known : Found)
