@@ -37,22 +37,41 @@ namespace nputeir {
 namespace {
 
 // InstCombine writes a sign extension of what it knows to be positive as a zero
-// extension, through which neither widening nor ScalarEvolution sees.
+// extension, and one of half a number that is multiplied by eight, as an index
+// of addresses is, as two shifts.  Neither widening nor ScalarEvolution sees
+// through these.
 struct SignExtendPass : PassInfoMixin<SignExtendPass> {
+  static Value *extension(Instruction &I) {
+    using namespace PatternMatch;
+    Value *X;
+    const APInt *Up, *Down;
+    if (auto *Z = dyn_cast<ZExtInst>(&I))
+      return isNonNegative(*Z)
+                 ? IRBuilder<>(Z).CreateSExt(Z->getOperand(0), Z->getType())
+                 : nullptr;
+    unsigned Bits = I.getType()->getScalarSizeInBits();
+    if (!I.getType()->isIntegerTy() ||
+        !match(&I, m_AShr(m_Shl(m_Value(X), m_APInt(Up)), m_APInt(Down))) ||
+        *Up != Bits / 2 || Down->ugt(*Up))
+      return nullptr;
+    IRBuilder<> B(&I);
+    Value *Half = B.CreateTrunc(X, B.getIntNTy(Bits / 2));
+    return B.CreateShl(B.CreateSExt(Half, I.getType()),
+                       (*Up - *Down).getZExtValue(), "", false, true);
+  }
+
   PreservedAnalyses run(Function &F, FunctionAnalysisManager &) {
-    SmallVector<ZExtInst *, 8> Found;
-    for (Instruction &I : instructions(F))
-      if (auto *Z = dyn_cast<ZExtInst>(&I); Z && isNonNegative(*Z))
-        Found.push_back(Z);
-    for (ZExtInst *Z : Found) {
-      Value *S = IRBuilder<>(Z).CreateSExt(Z->getOperand(0), Z->getType());
-      S->takeName(Z);
-      Z->replaceAllUsesWith(S);
-      Z->eraseFromParent();
-    }
+    bool Changed = false;
+    for (Instruction &I : make_early_inc_range(instructions(F)))
+      if (Value *S = extension(I)) {
+        S->takeName(&I);
+        I.replaceAllUsesWith(S);
+        I.eraseFromParent();
+        Changed = true;
+      }
     PreservedAnalyses PA;
     PA.preserveSet<CFGAnalyses>();
-    return Found.empty() ? PreservedAnalyses::all() : PA;
+    return Changed ? PA : PreservedAnalyses::all();
   }
 };
 

@@ -69,6 +69,19 @@ static void constant(PARAMETERS) {
       C[i * 24 + j] = s;
     }
 }
+static void collapsed_rows(PARAMETERS) {
+  const int8_t *a[64], *b[64];
+  int32_t *c[64];
+  for (int i = 0; i < 64; i++)
+    a[i] = A + i * K, b[i] = B + i * N, c[i] = C + i * N;
+#pragma omp parallel for collapse(2)
+  LOOPS {
+    int32_t s = 0;
+    for (int k = 0; k < K; k++)
+      s += a[i][k] * b[k][j];
+    c[i][j] = s;
+  }
+}
 static void batched(PARAMETERS) {
 #pragma omp parallel for collapse(3)
   for (int n = 0; n < 2; n++)
@@ -196,6 +209,7 @@ static const struct {
     NAMED(ivdep),     NAMED(nested),
     NAMED(reduced),   NAMED(nested_collapsed),
     NAMED(constant),  NAMED(batched),
+    NAMED(collapsed_rows),
     NAMED(shared_counters), NAMED(shared_counters_of_sums),
     NAMED(set_by_one), NAMED(counted_rows),
     NAMED(known_elsewhere), NAMED(tiled),

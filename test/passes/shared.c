@@ -41,6 +41,18 @@ void tiles(PARAMETERS) {
             TILE(j, jj, 8, n)
               c[i * n + j] += a[i * extent + k] * b[k * n + j];
 }
+// The row of an element that a thread counts is one of 32 bits.
+void row_pointers(int m, int n, int extent, signed char **a, signed char **b,
+                  int **c) {
+#pragma omp parallel for collapse(2) // expected-remark {{mk,kn->mn with m=n_i n=n_j k=n_k}}
+  for (int i = 0; i < m; i++)
+    for (int j = 0; j < n; j++) {
+      int s = 0;
+      for (int k = 0; k < extent; k++)
+        s += a[i][k] * b[k][j];
+      c[i][j] = s;
+    }
+}
 // Two regions have the addresses.
 int twice(PARAMETERS) {
   int i, j, k;
