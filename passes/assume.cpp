@@ -264,17 +264,17 @@ bool AssumedLoads::assumeSize(Instruction &I) {
   if (!Begin)
     return false;
   Type *I64 = Type::getInt64Ty(I.getContext());
-  Instruction *Ends = &compute(*new PtrToIntInst(End, I64)),
-              *Begins = &compute(*new PtrToIntInst(Begin, I64));
-  R.First = &compute(*BinaryOperator::CreateSub(Ends, Begins));
+  Instruction *Ends = &computeAhead(*new PtrToIntInst(End, I64)),
+              *Begins = &computeAhead(*new PtrToIntInst(Begin, I64));
+  R.First = &computeAhead(*BinaryOperator::CreateSub(Ends, Begins));
   Sizes.push_back(R);
   auto *Compare = dyn_cast<ICmpInst>(&I);
   if (!Compare)
     replace(I, *R.First);
   else if (is_contained(I.operands(), R.Begin))
-    replace(I,
-            compute(*CmpInst::Create(Instruction::ICmp, Compare->getPredicate(),
-                                     R.First, ConstantInt::get(I64, 0))));
+    replace(I, computeAhead(*CmpInst::Create(Instruction::ICmp,
+                                             Compare->getPredicate(), R.First,
+                                             ConstantInt::get(I64, 0))));
   else
     endAt(*Compare, R);
   return true;
@@ -336,11 +336,11 @@ void AssumedLoads::copy(Instruction &I) {
       I.mayReadOrWriteMemory() || I.getType()->isVoidTy() ||
       !isSafeToSpeculativelyExecute(&I) || !Outer.hasLoopInvariantOperands(&I))
     return;
-  replace(I, compute(*I.clone()));
+  replace(I, computeAhead(*I.clone()));
 }
 
 // New, which is computed from what is known in front, there.
-Instruction &AssumedLoads::compute(Instruction &New) {
+Instruction &AssumedLoads::computeAhead(Instruction &New) {
   Ahead X = {};
   X.New = &New;
   for (const Ahead &From : Found)

@@ -96,7 +96,7 @@ private:
   void endAt(llvm::ICmpInst &Compare, const RowSize &R);
   llvm::Instruction *read(Ahead X);
   void copy(llvm::Instruction &I);
-  llvm::Instruction &compute(llvm::Instruction &New);
+  llvm::Instruction &computeAhead(llvm::Instruction &New);
   void replace(llvm::Instruction &Old, llvm::Instruction &New);
   void replaceLoad(llvm::LoadInst &L, llvm::Instruction &New);
   void forgetIterations();

@@ -24,7 +24,7 @@ static struct sums {
 __attribute__((noinline)) static void place(int M, int N, int K, int32_t *C,
                                             const int8_t *A, const int8_t *B) {
   static int turn;
-  int how = turn++ % 7; // of 9 forms, each gets all
+  int how = turn++ % 7; // of 11 forms, each gets all
   N = N < 0 ? 0 : N > 63 ? 63 : N;
   K = K < 0 ? 0 : K > 63 ? 63 : K;
   for (int i = 0; i < 64; i++) {
