@@ -21,8 +21,8 @@
 #include "collapsed.h"
 #include "digits.h"
 #include "ir_exits.h"
+#include "ir_loops.h"
 #include "ir_sums.h"
-#include "nest_parts.h"
 #include "steps.h"
 
 #include "llvm/IR/Dominators.h"

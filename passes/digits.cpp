@@ -24,8 +24,9 @@
 // the source; it does not where all factors divide the number of rows.
 #include "digits.h"
 #include "ir_exits.h"
+#include "ir_loops.h"
+#include "ir_marks.h"
 #include "ir_sums.h"
-#include "nest_parts.h"
 #include "versions.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"

@@ -2,7 +2,7 @@
 #ifndef NPUTEIR_MASKED_PRODUCTS_H
 #define NPUTEIR_MASKED_PRODUCTS_H
 
-#include "nest_parts.h"
+#include "ir_loops.h"
 
 #include "llvm/IR/Instructions.h"
 
