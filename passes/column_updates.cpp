@@ -22,8 +22,8 @@
 #include "counted_nest.h"
 #include "ir_code.h"
 #include "ir_exits.h"
+#include "ir_memory.h"
 #include "ir_sums.h"
-#include "sum_loops.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"

@@ -28,8 +28,8 @@
 // and is split in its turn.
 #include "distribute.h"
 #include "checks.h"
+#include "ir_memory.h"
 #include "ir_sums.h"
-#include "sum_loops.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/IntrinsicInst.h"

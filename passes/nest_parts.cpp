@@ -2,8 +2,8 @@
 // to split a nest needs.
 #include "nest_parts.h"
 #include "ir_exits.h"
+#include "ir_memory.h"
 #include "ir_scev.h"
-#include "sum_loops.h"
 #include "versions.h"
 #include "wide_indices.h"
 #include "written_out.h"

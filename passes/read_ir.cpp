@@ -13,7 +13,6 @@
 #include "middle_writes.h"
 #include "reads_first.h"
 #include "row_reaches.h"
-#include "sum_loops.h"
 #include "written_out.h"
 
 #include "llvm/Support/SaveAndRestore.h"

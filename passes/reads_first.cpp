@@ -3,7 +3,7 @@
 #include "reads_first.h"
 #include "ir_marks.h"
 #include "local_arrays.h"
-#include "sum_loops.h"
+#include "ir_memory.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/Module.h"

@@ -18,9 +18,9 @@
 // of the elements may be read anywhere.
 #include "split_updates.h"
 #include "checks.h"
+#include "ir_memory.h"
 #include "nest_parts.h"
 #include "split_products.h"
-#include "sum_loops.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 

@@ -16,6 +16,7 @@
 #include "stored_counters.h"
 #include "hoist.h"
 #include "ir_exits.h"
+#include "ir_memory.h"
 #include "ir_sums.h"
 #include "versions.h"
 
@@ -30,16 +31,7 @@ using namespace llvm;
 
 namespace nputeir {
 
-enum { PlacesMax = 8, AccessesMax = 400 };
-
-bool isPrivate(const Value &Base) {
-  const auto *G = dyn_cast<GlobalVariable>(&Base);
-  return G && G->hasLocalLinkage() && !G->hasNUsesOrMore(AccessesMax) &&
-         all_of(G->users(), [&](const User *U) {
-           const auto *S = dyn_cast<StoreInst>(U);
-           return isa<LoadInst>(U) || (S && S->getValueOperand() != G);
-         });
-}
+enum { PlacesMax = 8 };
 
 namespace {
 

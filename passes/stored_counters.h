@@ -7,9 +7,6 @@
 
 namespace nputeir {
 
-// A variable of which no code has the address, but to read and write it.
-bool isPrivate(const llvm::Value &Base);
-
 // A loop that counts in memory counts in a register, and the place gets the
 // last number behind the loop.  Needs LoopSimplify form.
 struct StoredCountersPass : llvm::PassInfoMixin<StoredCountersPass> {

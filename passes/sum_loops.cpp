@@ -17,16 +17,13 @@
 // So nothing may be written by it that the products read: another object, by
 // what is known of pointers, or places apart, which is asked at run time.
 #include "sum_loops.h"
-#include "call_effects.h"
 #include "checks.h"
 #include "ir_code.h"
 #include "ir_exits.h"
 #include "ir_marks.h"
+#include "ir_memory.h"
 #include "ir_sums.h"
-#include "ir_tags.h"
-#include "local_arrays.h"
 #include "row_pointers.h"
-#include "stored_counters.h"
 
 #include "llvm/Analysis/DomTreeUpdater.h"
 #include "llvm/Analysis/MemoryLocation.h"
@@ -134,57 +131,6 @@ void dropArray(SumLoop &S) {
   assert(S.Array->use_empty());
   S.Array->eraseFromParent();
   S.Array = nullptr;
-}
-
-// ---- what the other code writes ----
-
-// The object's address; null: it changes in the loop.
-static const Value *baseOf(const Value *Pointer, const Loop &Outer,
-                           ScalarEvolution &SE) {
-  const auto *Base = dyn_cast<SCEVUnknown>(
-      SE.getPointerBase(SE.getSCEV(const_cast<Value *>(Pointer))));
-  return Base && Outer.isLoopInvariant(Base->getValue()) ? Base->getValue()
-                                                         : nullptr;
-}
-
-static const Value *writtenPlace(const Instruction &W) {
-  const auto *Mem = dyn_cast<MemIntrinsic>(&W);
-  return Mem                       ? Mem->getRawDest()
-         : dyn_cast<StoreInst>(&W) ? getLoadStorePointerOperand(&W)
-                                   : nullptr;
-}
-
-bool mayChange(const Instruction &W, const Instruction &X, const Loop &Outer,
-               ScalarEvolution &SE, AAResults &AA) {
-  const Value *From = baseOf(getLoadStorePointerOperand(&X), Outer, SE);
-  if (X.isVolatile() || X.isAtomic())
-    return true;
-  MemoryLocation Read(From ? From : getLoadStorePointerOperand(&X),
-                      LocationSize::beforeOrAfterPointer(), typeTags(X));
-  const auto *Call = writtenPlace(W) ? nullptr : dyn_cast<CallBase>(&W);
-  if (!From) // of rows of pointers, say
-    return !Call || mayWriteInAny(*Call, Read, Outer, AA);
-  if (const auto *G = dyn_cast<GlobalVariable>(From); G && G->isConstant())
-    return false;
-  if (Call)
-    return mayWrite(W, Read, AA);
-  const Value *Place = writtenPlace(W);
-  const Value *To = Place ? baseOf(Place, Outer, SE) : nullptr;
-  if (To && To != From && (isPrivate(*To) || isPrivate(*From)))
-    return false;
-  return !To ||
-         !AA.isNoAlias(MemoryLocation(To, LocationSize::beforeOrAfterPointer(),
-                                      typeTags(W)),
-                       Read);
-}
-
-bool sharesBase(const Instruction &W, const Instruction &X,
-                ScalarEvolution &SE) {
-  auto Base = [&](const Value *Pointer) {
-    return SE.getPointerBase(SE.getSCEV(const_cast<Value *>(Pointer)));
-  };
-  const Value *To = getLoadStorePointerOperand(&W);
-  return To && Base(To) == Base(getLoadStorePointerOperand(&X));
 }
 
 // ---- the array, and who reads it ----

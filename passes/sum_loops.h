@@ -13,15 +13,6 @@ llvm::SmallVector<SumLoop, 2> findSumLoops(const llvm::Loop &L);
 void addArray(llvm::Loop &Outer, SumLoop &S);
 void dropArray(SumLoop &S);
 
-// W, which is in Outer, may change what X, a load or store, accesses in some
-// iteration.
-bool mayChange(const llvm::Instruction &W, const llvm::Instruction &X,
-               const llvm::Loop &Outer, llvm::ScalarEvolution &SE,
-               llvm::AAResults &AA);
-// Their addresses are reached from one.
-bool sharesBase(const llvm::Instruction &W, const llvm::Instruction &X,
-                llvm::ScalarEvolution &SE);
-
 // Puts the array and what fills it in front of Outer, and a copy of Outer that
 // reads the sums there, which runs if the array has been filled.
 void rewriteSums(llvm::Loop &Outer, SumLoop &S, llvm::LoopInfo &LI,

@@ -33,8 +33,8 @@
 // symmetric.cpp): of a block, what is added to an element is in the rectangle
 // or not, so that it is added in the order of the source, too.
 #include "triangle_sums.h"
+#include "ir_memory.h"
 #include "old_content.h"
-#include "sum_loops.h"
 #include "uneven_sums.h"
 
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"

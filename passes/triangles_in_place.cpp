@@ -34,7 +34,7 @@
 // system its rectangle asks that of what the row became: where this is zero,
 // there is nothing to add, and it was left alone where it was zero.
 #include "triangles_in_place.h"
-#include "sum_loops.h"
+#include "ir_memory.h"
 #include "uneven_sums.h"
 
 #include "llvm/IR/PatternMatch.h"
