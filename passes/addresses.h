@@ -4,6 +4,7 @@
 #define NPUTEIR_ADDRESSES_H
 
 #include "loop_table.h"
+#include "read_ir.h"
 
 namespace nputeir {
 

@@ -7,6 +7,10 @@
 #include "local_arrays.h"
 #include "sides.h"
 
+extern "C" {
+#include "recognizer.h"
+}
+
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVector.h"

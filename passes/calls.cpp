@@ -14,6 +14,7 @@
 // Not taken: a layout or transposition that is chosen at run time, offsets of
 // integer products other than zero, functions that the module defines itself
 // or declares with other parameters.
+#include "calls.h"
 #include "ir_marks.h"
 #include "nest_builder.h"
 #include "versions.h"

@@ -3,13 +3,14 @@
 // computed before the loops that use them, counters as wide as addresses.
 // Loops are neither rotated nor unrolled, and nothing is moved out of them that
 // touches memory.
+#include "canonical.h"
 #include "collapsed.h"
 #include "complex_parts.h"
 #include "conditional_steps.h"
+#include "hoist.h"
 #include "ir_candidates.h"
 #include "ir_marks.h"
 #include "known_targets.h"
-#include "passes.h"
 #include "plain_intrinsics.h"
 #include "stored_counters.h"
 #include "switches.h"

@@ -2,7 +2,7 @@
 #ifndef NPUTEIR_CHECKS_H
 #define NPUTEIR_CHECKS_H
 
-#include "passes.h"
+#include "read_ir.h"
 #include "versions.h"
 
 #include "llvm/ADT/DenseMap.h"

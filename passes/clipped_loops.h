@@ -7,7 +7,6 @@
 #ifndef NPUTEIR_CLIPPED_LOOPS_H
 #define NPUTEIR_CLIPPED_LOOPS_H
 
-#include "passes.h"
 #include "sides.h"
 
 #include "llvm/ADT/DenseMap.h"

@@ -3,6 +3,8 @@
 #include "code_parts.h"
 #include "digits.h"
 #include "local_arrays.h"
+#include "lower_cpu.h"
+#include "rewrite.h"
 #include "versions.h"
 
 #include "llvm/ADT/SetVector.h"

@@ -3,10 +3,10 @@
 #ifndef NPUTEIR_CODE_PARTS_H
 #define NPUTEIR_CODE_PARTS_H
 
-#include "passes.h"
-
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/PostDominators.h"
+#include "llvm/Analysis/ScalarEvolution.h"
 
 namespace nputeir {
 

@@ -2,7 +2,7 @@
 #ifndef NPUTEIR_CONDITIONS_H
 #define NPUTEIR_CONDITIONS_H
 
-#include "passes.h"
+#include "read_ir.h"
 
 namespace nputeir {
 

@@ -15,6 +15,7 @@
 // that was inlined.  The branches and calls which that has left, in front of
 // its loop, do nothing but what the loop does: they are skipped with it.
 #include "copied_inputs.h"
+#include "calls.h"
 #include "digits.h"
 #include "ir_marks.h"
 #include "ir_sums.h"

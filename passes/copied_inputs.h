@@ -4,6 +4,8 @@
 #define NPUTEIR_COPIED_INPUTS_H
 
 #include "code_parts.h"
+#include "read_ir.h"
+#include "rewrite.h"
 
 namespace nputeir {
 

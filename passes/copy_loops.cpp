@@ -1,11 +1,11 @@
 // copy_loops.cpp -- loops that copy into a buffer of the function's own, in the
 // order of what they copy.
 #include "copy_loops.h"
+#include "canonical.h"
 #include "digits.h"
 #include "ir_marks.h"
 #include "ir_sums.h"
 #include "own_buffers.h"
-#include "passes.h"
 
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"

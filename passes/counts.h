@@ -8,6 +8,7 @@
 #define NPUTEIR_COUNTS_H
 
 #include "body.h"
+#include "read_ir.h"
 #include "triangle_loops.h"
 
 #include "llvm/ADT/DenseMap.h"

@@ -2,7 +2,8 @@
 #ifndef NPUTEIR_GROUPED_FACTORS_H
 #define NPUTEIR_GROUPED_FACTORS_H
 
-#include "passes.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/Instructions.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
 

@@ -2,9 +2,11 @@
 #ifndef NPUTEIR_HOIST_H
 #define NPUTEIR_HOIST_H
 
-#include "passes.h"
-
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/PassManager.h"
 
 namespace nputeir {
 
@@ -55,6 +57,10 @@ private:
   bool countsBefore(const llvm::BasicBlock *B,
                     llvm::SmallVectorImpl<const llvm::SCEV *> &Counts);
 };
+
+// Sizes and addresses that do not change in a nest are computed before it, and
+// what a pointer or counter holds behind a loop is computed, not carried.
+void addHoistPasses(llvm::FunctionPassManager &Passes);
 
 } // namespace nputeir
 

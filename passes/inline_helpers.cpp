@@ -9,10 +9,12 @@
 // the only call of it, which compilers inline anyway, though later: when the
 // function has been rewritten.
 #include "inline_helpers.h"
+#include "arena_scope.h"
 #include "ir_sums.h"
-#include "passes.h"
+#include "options.h"
 
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"

@@ -1,6 +1,5 @@
 // ir_copy.cpp -- a copy of a function, to try on it what may come to nothing.
 #include "ir_copy.h"
-#include "passes.h"
 #include "versions.h"
 
 #include "llvm/IR/DebugInfoMetadata.h"

@@ -6,7 +6,7 @@
 #ifndef NPUTEIR_IR_EXITS_H
 #define NPUTEIR_IR_EXITS_H
 
-#include "passes.h"
+#include "llvm/Analysis/LoopInfo.h"
 
 namespace nputeir {
 

@@ -7,6 +7,10 @@ extern "C" {
 #include "base.h"
 }
 
+extern "C" {
+#include "recognizer.h"
+}
+
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Instructions.h"
 

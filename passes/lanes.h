@@ -3,8 +3,7 @@
 #ifndef NPUTEIR_LANES_H
 #define NPUTEIR_LANES_H
 
-#include "passes.h"
-
+#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Instructions.h"
 
 namespace nputeir {

@@ -23,9 +23,9 @@
 #define NPUTEIR_LOWER_CPU_H
 
 #include "ir_code.h"
-#include "passes.h"
 
 extern "C" {
+#include "recognizer.h"
 #include "teir_cpu.h"
 }
 
@@ -96,6 +96,7 @@ struct CpuWork {
   std::string print() const;
   static bool parse(arena *A, llvm::StringRef Text, CpuWork &W);
 };
+constexpr const char *NestName = "nputeir.nest."; // what a nest calls
 constexpr const char *CpuAttribute = "nputeir-cpu";
 
 // What differs where code that has no vectors is shared, in a table that the

@@ -1,5 +1,6 @@
 // lower_cpu_define.cpp -- at the end of the pipeline, declarations get their
 // code: those in front of nests first, which call others.
+#include "arena_scope.h"
 #include "check_functions.h"
 #include "lower_cpu.h"
 #include "row_functions.h"

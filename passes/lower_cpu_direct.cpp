@@ -20,6 +20,7 @@
 // transpose is, from in1 times in0: sums go by way of a buffer to a result that
 // is adjacent along these rows (lower_cpu_spread.cpp).
 #include "lower_cpu_direct.h"
+#include "arena_scope.h"
 #include "lower_cpu_partial.h"
 
 using namespace llvm;

@@ -1,6 +1,7 @@
 // lower_cpu_maps.cpp -- what is made of elements before they are multiplied: is
 // that, modulo 2^n, the element and a number added?
 #include "lower_cpu_maps.h"
+#include "arena_scope.h"
 
 using namespace llvm;
 

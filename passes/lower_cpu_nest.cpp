@@ -6,6 +6,7 @@
 // run time only.  Until the end of the pipeline it is a weak declaration whose
 // attribute describes the rest: the compiler's passes see a call in front of
 // the nest and nothing else, and nests of one shape share it.
+#include "arena_scope.h"
 #include "lower_cpu_form.h"
 
 #include "llvm/IR/Module.h"

@@ -5,6 +5,7 @@
 // strides.
 #include "lower_cpu_form.h"
 
+#include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Module.h"
 

@@ -1,6 +1,7 @@
 // lower_cpu_price.cpp -- is the code for the processor faster than the loops,
 // which stay beside it?  Asked when the program runs, or, where all sizes are
 // known, when it is compiled.
+#include "arena_scope.h"
 #include "lower_cpu_form.h"
 
 using namespace llvm;

@@ -2,6 +2,7 @@
 // numbers that are the same for all elements: kernels of products that are not
 // packed do that as they store, and may cut the steps, for what is behind the
 // first ones is added with a beta of one.
+#include "arena_scope.h"
 #include "lower_cpu.h"
 
 using namespace llvm;

@@ -2,6 +2,7 @@
 // result, by way of the epilogue: a vector at a time where the columns are
 // adjacent, with masks or one by one where fewer are, element by element
 // elsewhere.
+#include "arena_scope.h"
 #include "lower_cpu.h"
 
 #include "llvm/IR/Intrinsics.h"

@@ -4,6 +4,7 @@
 #define NPUTEIR_MADE_FACTORS_H
 
 #include "distribute.h"
+#include "rewrite.h"
 
 namespace nputeir {
 

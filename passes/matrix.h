@@ -2,7 +2,7 @@
 #ifndef NPUTEIR_MATRIX_H
 #define NPUTEIR_MATRIX_H
 
-#include "passes.h"
+#include "read_ir.h"
 
 namespace nputeir {
 

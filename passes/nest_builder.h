@@ -3,7 +3,7 @@
 #ifndef NPUTEIR_NEST_BUILDER_H
 #define NPUTEIR_NEST_BUILDER_H
 
-#include "passes.h"
+#include "read_ir.h"
 
 #include "llvm/ADT/SmallVector.h"
 

@@ -6,6 +6,8 @@
 // widened); only when a nest of the copy is taken does it become the function.
 // The copy is analysed with managers of our own, so that nothing of this is
 // left behind in the compiler's.
+#include "offload.h"
+#include "arena_scope.h"
 #include "complex_parts.h"
 #include "copied_inputs.h"
 #include "copy_loops.h"
@@ -13,6 +15,7 @@
 #include "search.h"
 #include "shared_variables.h"
 #include "split_nests.h"
+#include "switch_off.h"
 #include "versions.h"
 #include "worth.h"
 

@@ -1,6 +1,6 @@
 // options.cpp -- gathers the option texts of the four sources, from the weakest
 // to the one nearest to the code, and hands each to the one parser.
-#include "passes.h"
+#include "options.h"
 
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/GlobalVariable.h"

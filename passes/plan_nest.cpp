@@ -2,6 +2,7 @@
 // the machine takes.
 #include "plan_nest.h"
 #include "lower_cpu.h"
+#include "switch_off.h"
 
 #include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"

@@ -3,9 +3,18 @@
 #ifndef NPUTEIR_PLAN_NEST_H
 #define NPUTEIR_PLAN_NEST_H
 
-#include "passes.h"
+#include "read_ir.h"
+#include "remark.h"
+#include "rewrite.h"
 
 namespace nputeir {
+
+// What is searched for, in this order: nests that a call can replace, with code
+// for the processor beside it or without; products of matrices for which there
+// is such code alone; any product.  A loop within a nest can be a product of a
+// matrix and a vector, which would keep the nest from being split into products
+// of matrices.
+enum class TakenBy { Call, Matrix, Any };
 
 // Code for the processor is wanted beside a call, and there is some.
 bool wantsCpuCode(const options &O, const llvm::Function &F);

@@ -6,6 +6,9 @@
 // options: -passes='nputeir<device=npu1>', -passes='print<nputeir>'.
 #include "inline_helpers.h"
 #include "lower_cpu.h"
+#include "offload.h"
+#include "options.h"
+#include "switch_off.h"
 
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Config/llvm-config.h"

@@ -6,6 +6,7 @@
 // What remains is a list of statements, each of which runs exactly once in
 // every iteration of the loops around it (expressions.cpp reads what it
 // computes); the recogniser takes it from there.
+#include "read_ir.h"
 #include "assertion.h"
 #include "expressions.h"
 #include "lanes.h"

@@ -1,7 +1,8 @@
 // remark.cpp -- a finding becomes an optimisation remark, a line of the report
 // file, or text for people.  The rule's name is the remark's name, so that
 // filters and tests need not read prose.
-#include "passes.h"
+#include "remark.h"
+#include "rewrite.h"
 
 #include "ir_marks.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"

@@ -18,6 +18,7 @@
 // that was described, no check inside it would fail, no two iterations write
 // one place of the result, what is read behind a store to the result is not the
 // result, and limits leave no element of a factor out of all products.
+#include "rewrite.h"
 #include "checks.h"
 #include "lower_cpu.h"
 #include "whole_factors.h"

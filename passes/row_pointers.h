@@ -3,6 +3,7 @@
 #define NPUTEIR_ROW_POINTERS_H
 
 #include "checks.h"
+#include "rewrite.h"
 
 namespace nputeir {
 

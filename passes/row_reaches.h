@@ -2,7 +2,7 @@
 #ifndef NPUTEIR_ROW_REACHES_H
 #define NPUTEIR_ROW_REACHES_H
 
-#include "passes.h"
+#include "read_ir.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
 

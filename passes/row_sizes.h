@@ -3,7 +3,8 @@
 #ifndef NPUTEIR_ROW_SIZES_H
 #define NPUTEIR_ROW_SIZES_H
 
-#include "passes.h"
+#include "read_ir.h"
+#include "rewrite.h"
 
 namespace nputeir {
 

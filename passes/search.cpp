@@ -1,5 +1,6 @@
 // search.cpp -- which nests of a function are replaced, and by what.
 #include "search.h"
+#include "calls.h"
 #include "copied_inputs.h"
 #include "digits.h"
 #include "interchange.h"
@@ -17,6 +18,7 @@
 #include "split_nests.h"
 #include "sum_loops.h"
 #include "worth.h"
+#include "zero_skips.h"
 
 #include "llvm/IR/InstIterator.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"

@@ -3,6 +3,7 @@
 // of several products in several sums, or several nests, a factor that is made
 // of elements and the products.
 #include "split_nests.h"
+#include "canonical.h"
 #include "column_updates.h"
 #include "distribute.h"
 #include "interchange.h"

@@ -3,7 +3,7 @@
 #ifndef NPUTEIR_SUBSTITUTE_H
 #define NPUTEIR_SUBSTITUTE_H
 
-#include "passes.h"
+#include "read_ir.h"
 
 namespace nputeir {
 

@@ -24,6 +24,7 @@
 #include "ir_memory.h"
 #include "ir_sums.h"
 #include "row_pointers.h"
+#include "zero_skips.h"
 
 #include "llvm/Analysis/DomTreeUpdater.h"
 #include "llvm/Analysis/MemoryLocation.h"

@@ -3,7 +3,8 @@
 #ifndef NPUTEIR_SUM_LOOPS_H
 #define NPUTEIR_SUM_LOOPS_H
 
-#include "passes.h"
+#include "read_ir.h"
+#include "rewrite.h"
 
 namespace nputeir {
 

@@ -1,9 +1,12 @@
 // switch_off.cpp -- a function that says `off` keeps its nests, also where it is
 // inlined into one that does not.
 #include "ir_marks.h"
+#include "arena_scope.h"
 #include "ir_matrix.h"
 #include "matrix.h"
-#include "passes.h"
+#include "calls.h"
+#include "options.h"
+#include "switch_off.h"
 
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Dominators.h"

@@ -2,7 +2,9 @@
 #ifndef NPUTEIR_WHOLE_FACTORS_H
 #define NPUTEIR_WHOLE_FACTORS_H
 
-#include "passes.h"
+extern "C" {
+#include "recognizer.h"
+}
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/IR/IRBuilder.h"

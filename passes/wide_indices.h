@@ -3,7 +3,7 @@
 #ifndef NPUTEIR_WIDE_INDICES_H
 #define NPUTEIR_WIDE_INDICES_H
 
-#include "passes.h"
+#include "read_ir.h"
 
 namespace nputeir {
 

@@ -6,6 +6,7 @@
 #include "ir_moves.h"
 #include "ir_results.h"
 #include "ir_sums.h"
+#include "rewrite.h"
 #include "versions.h"
 
 #include "llvm/ADT/DenseMap.h"

@@ -2,7 +2,10 @@
 #ifndef NPUTEIR_WORTH_H
 #define NPUTEIR_WORTH_H
 
-#include "passes.h"
+#include "remark.h"
+
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/PassManager.h"
 
 namespace nputeir {
 

@@ -4,7 +4,7 @@
 #ifndef NPUTEIR_WRITTEN_OUT_H
 #define NPUTEIR_WRITTEN_OUT_H
 
-#include "passes.h"
+#include "read_ir.h"
 
 namespace nputeir {
 

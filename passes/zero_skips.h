@@ -15,6 +15,12 @@ bool requireSkipped(const llvm::Instruction &Condition, bool Side,
                     const Address &X, const llvm::Instruction &I,
                     llvm::Loop &Outer, Joins &Places, IRNest &R);
 
+// Looks, in front of the nest, whether what it skips can be done as well; that
+// it can becomes one more assumption.
+void checkZeroSkips(llvm::Loop &Outer, llvm::LoopInfo &LI,
+                    llvm::ScalarEvolution &SE, llvm::DominatorTree &DT,
+                    IRNest &I);
+
 } // namespace nputeir
 
 #endif
