@@ -14,6 +14,7 @@
 #include "plain_intrinsics.h"
 #include "stored_counters.h"
 #include "switches.h"
+#include "vector_types.h"
 #include "versions.h"
 
 #include "llvm/Analysis/ValueTracking.h"
@@ -322,6 +323,7 @@ Canonical::Canonical() {
   PB.crossRegisterProxies(LAM, FAM, CGAM, MAM);
   Passes.addPass(keepBranchesSROA());
   Passes.addPass(PlainIntrinsicsPass());
+  Passes.addPass(VectorTypesPass());
   Passes.addPass(ComplexPartsPass());
   Passes.addPass(EarlyCSEPass(/*UseMemorySSA=*/true));
   Passes.addPass(KnownTargetsPass());

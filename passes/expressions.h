@@ -87,6 +87,7 @@ private:
   nest_expr *readLoad(const llvm::Value *W, bool Unsigned);
   nest_expr *readOutside(const llvm::Value *W, dtype T);
   nest_expr *readBits(const llvm::Instruction *I);
+  nest_expr *readPairs(const llvm::Instruction &I, int Depth);
   bool readsRows() const;
   bool countsLoops(llvm::Value *W);
   nest_expr *follow(const llvm::BasicBlock *D, const llvm::BasicBlock *Goal,

@@ -1,5 +1,6 @@
 // ir_sums.cpp -- instructions that add products, or combine elements otherwise.
 #include "ir_sums.h"
+#include "lanes.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
@@ -94,7 +95,7 @@ bool isAdding(const Instruction &I) {
 bool isSumOfProduct(const Instruction &I) {
   if (const auto *Call = dyn_cast<IntrinsicInst>(&I))
     return (Call->getIntrinsicID() == Intrinsic::fmuladd ||
-            Call->getIntrinsicID() == Intrinsic::fma) &&
+            Call->getIntrinsicID() == Intrinsic::fma || addsPairs(I)) &&
            loadsUnder(Call->getArgOperand(0), 0) > 0 &&
            loadsUnder(Call->getArgOperand(1), 0) > 0;
   return isAdding(I) && any_of(I.operands(), [](const Use &U) {

@@ -4,6 +4,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DerivedTypes.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/IR/PatternMatch.h"
 
 using namespace llvm;
@@ -85,6 +87,18 @@ const Value *halfOf(const Instruction &I, bool &Same) {
       laneCount(Half->getType()) != laneCount(I.getType()))
     return nullptr;
   return Half;
+}
+
+bool addsPairs(const Instruction &I) {
+  const auto *Call = dyn_cast<IntrinsicInst>(&I);
+  switch (Call ? Call->getIntrinsicID() : Intrinsic::not_intrinsic) {
+  case Intrinsic::x86_sse2_pmadd_wd:
+  case Intrinsic::x86_avx2_pmadd_wd:
+  case Intrinsic::x86_avx512_pmaddw_d_512:
+    return true;
+  default:
+    return false;
+  }
 }
 
 bool storesVector(const StoreInst &S) {

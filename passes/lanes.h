@@ -26,6 +26,10 @@ Element elementOf(const llvm::Value *V, int Lane);
 // (Same); null: it does neither.
 const llvm::Value *halfOf(const llvm::Instruction &I, bool &Same);
 
+// Of vectors of twice as many numbers of 16 bits, the products of each pair of
+// neighbours are added (pmaddwd).
+bool addsPairs(const llvm::Instruction &I);
+
 bool storesVector(const llvm::StoreInst &S);
 // Vectors are read or written in L, in F.
 bool movesVectors(const llvm::Loop &L);
