@@ -11,6 +11,7 @@
 #include "ir_candidates.h"
 #include "ir_marks.h"
 #include "known_targets.h"
+#include "lane_loops.h"
 #include "plain_intrinsics.h"
 #include "stored_counters.h"
 #include "switches.h"
@@ -321,6 +322,7 @@ Canonical::Canonical() {
   PB.registerFunctionAnalyses(FAM);
   PB.registerLoopAnalyses(LAM);
   PB.crossRegisterProxies(LAM, FAM, CGAM, MAM);
+  Passes.addPass(LaneLoopsPass());
   Passes.addPass(keepBranchesSROA());
   Passes.addPass(PlainIntrinsicsPass());
   Passes.addPass(VectorTypesPass());

@@ -167,27 +167,22 @@ nest_expr *Expressions::readBits(const Instruction *I) {
   bool Same;
   const Value *Half = halfOf(*I, Same);
   Element X = Half ? elementOf(Half, Lane) : Element{nullptr, -1};
-  if (!X.Of || !hoistedLoad(X.Of) || !Outer.contains(cast<Instruction>(X.Of)))
+  if (!X.Of)
     return nullptr;
   SaveAndRestore<int> Of(Lane, X.Lane);
-  nest_expr *Load = readLoad(X.Of, true);
+  nest_expr *E = readHalf(X.Of);
+  return !E || Same ? E : make(NEST_CAST, DTYPE_F32, at(*I), E);
+}
+
+// 16 bits that are loaded, as a bf16; null: W is something else.
+nest_expr *Expressions::readHalf(const Value *W) {
+  if (!hoistedLoad(W) || !Outer.contains(cast<Instruction>(W)))
+    return nullptr;
+  nest_expr *Load = readLoad(W, true);
   if (Load->op != NEST_LOAD || Written.contains(Load->access.tensor))
     return nullptr;
   Load->type = Load->access.type = DTYPE_BF16;
-  return Same ? Load : make(NEST_CAST, DTYPE_F32, at(*I), Load);
-}
-
-// The sum is modulo 2^32, as of two lowest numbers' squares.
-nest_expr *Expressions::readPairs(const Instruction &I, int Depth) {
-  auto Product = [&](int Of) {
-    SaveAndRestore<int> Pair(Lane, 2 * Lane + Of);
-    auto Widened = [&](unsigned Operand) {
-      return make(NEST_CAST, DTYPE_I32, at(I),
-                  read(I.getOperand(Operand), false, Depth + 1));
-    };
-    return make(NEST_MUL, DTYPE_I32, at(I), Widened(0), Widened(1));
-  };
-  return make(NEST_ADD, DTYPE_I32, at(I), Product(0), Product(1));
+  return Load;
 }
 
 nest_expr *Expressions::read(const Value *W, bool Unsigned, int Depth) {
@@ -236,8 +231,10 @@ nest_expr *Expressions::readElement(const Value *W, bool Unsigned, int Depth) {
                     "result");
     return other("a comparison of loop counters", at(*I));
   }
-  if (Lane >= 0 && addsPairs(*I))
-    return as(readPairs(*I, Depth), T);
+  if (nest_expr *E = readAcross(*I, Depth))
+    return as(E, T);
+  if (nest_expr *E = readParts(*I, Depth))
+    return as(E, T);
   return as(readOperation(*I, Depth), T);
 }
 

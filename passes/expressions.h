@@ -87,7 +87,12 @@ private:
   nest_expr *readLoad(const llvm::Value *W, bool Unsigned);
   nest_expr *readOutside(const llvm::Value *W, dtype T);
   nest_expr *readBits(const llvm::Instruction *I);
-  nest_expr *readPairs(const llvm::Instruction &I, int Depth);
+  nest_expr *readHalf(const llvm::Value *W);
+  nest_expr *readParts(const llvm::Instruction &I, int Depth);
+  nest_expr *readAcross(const llvm::Instruction &I, int Depth);
+  nest_expr *readLane(const llvm::Value *Of, int At, bool Unsigned, int Depth);
+  nest_expr *readWide(const llvm::Value *Of, int At, dtype As, bool Unsigned,
+                      int Depth);
   bool readsRows() const;
   bool countsLoops(llvm::Value *W);
   nest_expr *follow(const llvm::BasicBlock *D, const llvm::BasicBlock *Goal,

@@ -142,7 +142,8 @@ void FactorMoves::findProducts(const Instruction &I, Products &Found) {
     Found.push_back(std::move(P));
   };
   if (isa<IntrinsicInst>(I)) {
-    Add(I.getOperandUse(0), I.getOperandUse(1));
+    unsigned First = firstFactor(I);
+    Add(I.getOperandUse(First), I.getOperandUse(First + 1));
     return;
   }
   for (const Value *Side : I.operands())

@@ -50,8 +50,9 @@ static bool mayBeSame(const Value *X, const Value *Y, ScalarEvolution &SE) {
 
 // Of a sum.
 static bool isProduct(const Use &U) {
-  return isa<IntrinsicInst>(U.getUser()) ? U.getOperandNo() < 2
-                                         : productIn(U.get()) != nullptr;
+  const auto *Call = dyn_cast<IntrinsicInst>(U.getUser());
+  return Call ? U.getOperandNo() - firstFactor(*Call) < 2
+              : productIn(U.get()) != nullptr;
 }
 
 // What is added to X is added to the sum of which X is a part.
@@ -198,8 +199,8 @@ static bool isFactor(const Use &U, const Instruction &I) {
   if (Multiplies && isMultipleOf(To->getOperand(0), I) &&
       isMultipleOf(To->getOperand(1), I))
     return true;
-  return productIn(To) == To || (isa<IntrinsicInst>(To) &&
-                                 isSumOfProduct(*To) && U.getOperandNo() < 2);
+  return productIn(To) == To ||
+         (isa<IntrinsicInst>(To) && isSumOfProduct(*To) && isProduct(U));
 }
 
 const AllocaInst *complexIn(const StoreInst &S) {

@@ -92,12 +92,20 @@ bool isAdding(const Instruction &I) {
   }
 }
 
+unsigned firstFactor(const Instruction &I) {
+  bool Unsigned;
+  return acrossLanes(I, Unsigned) == Across::Dot ? 1 : 0;
+}
+
 bool isSumOfProduct(const Instruction &I) {
-  if (const auto *Call = dyn_cast<IntrinsicInst>(&I))
-    return (Call->getIntrinsicID() == Intrinsic::fmuladd ||
-            Call->getIntrinsicID() == Intrinsic::fma || addsPairs(I)) &&
-           loadsUnder(Call->getArgOperand(0), 0) > 0 &&
-           loadsUnder(Call->getArgOperand(1), 0) > 0;
+  if (const auto *Call = dyn_cast<IntrinsicInst>(&I)) {
+    unsigned First = firstFactor(I);
+    return (multipliesAcross(I) ||
+            Call->getIntrinsicID() == Intrinsic::fmuladd ||
+            Call->getIntrinsicID() == Intrinsic::fma) &&
+           loadsUnder(Call->getArgOperand(First), 0) > 0 &&
+           loadsUnder(Call->getArgOperand(First + 1), 0) > 0;
+  }
   return isAdding(I) && any_of(I.operands(), [](const Use &U) {
            return productIn(U.get()) != nullptr;
          });

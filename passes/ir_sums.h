@@ -9,6 +9,8 @@ namespace nputeir {
 
 // An instruction that adds a product to something.
 bool isSumOfProduct(const llvm::Instruction &I);
+// Of a function that does, the operand that is the first of two factors.
+unsigned firstFactor(const llvm::Instruction &I);
 // I adds or subtracts.
 bool isAdding(const llvm::Instruction &I);
 // The product in what such an instruction adds, perhaps shifted or divided, or

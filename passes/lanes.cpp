@@ -5,6 +5,7 @@
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/IntrinsicsAArch64.h"
 #include "llvm/IR/IntrinsicsX86.h"
 #include "llvm/IR/PatternMatch.h"
 
@@ -89,16 +90,61 @@ const Value *halfOf(const Instruction &I, bool &Same) {
   return Half;
 }
 
-bool addsPairs(const Instruction &I) {
+Across acrossLanes(const Instruction &I, bool &Unsigned) {
   const auto *Call = dyn_cast<IntrinsicInst>(&I);
+  Unsigned = false;
   switch (Call ? Call->getIntrinsicID() : Intrinsic::not_intrinsic) {
+  case Intrinsic::vector_reduce_add:
+  case Intrinsic::vector_reduce_fadd:
+    return Across::Sum;
+  case Intrinsic::aarch64_neon_faddv: // in an order of its own
+    return I.hasAllowReassoc() ? Across::Sum : Across::No;
+  case Intrinsic::aarch64_neon_uaddv:
+  case Intrinsic::aarch64_neon_saddv: { // of shorter numbers: what fits them
+    const Type *T = I.getOperand(0)->getType()->getScalarType();
+    return T == I.getType() ? Across::Sum : Across::No;
+  }
+  case Intrinsic::aarch64_neon_addp:
+  case Intrinsic::aarch64_neon_faddp:
+    return Across::Neighbours;
+  case Intrinsic::aarch64_neon_uaddlp:
+    Unsigned = true;
+    return Across::WidePairs;
+  case Intrinsic::aarch64_neon_saddlp:
+    return Across::WidePairs;
+  case Intrinsic::aarch64_neon_umull:
+    Unsigned = true;
+    return Across::WideProduct;
+  case Intrinsic::aarch64_neon_smull:
+    return Across::WideProduct;
   case Intrinsic::x86_sse2_pmadd_wd:
   case Intrinsic::x86_avx2_pmadd_wd:
   case Intrinsic::x86_avx512_pmaddw_d_512:
-    return true;
+    return Across::Products;
+  case Intrinsic::aarch64_neon_udot:
+    Unsigned = true;
+    return Across::Dot;
+  case Intrinsic::aarch64_neon_sdot:
+    return Across::Dot;
   default:
+    return Across::No;
+  }
+}
+
+bool multipliesAcross(const Instruction &I) {
+  bool Unsigned;
+  switch (acrossLanes(I, Unsigned)) {
+  case Across::WideProduct:
+  case Across::Products:
+  case Across::Dot:
+    return true;
+  case Across::No:
+  case Across::Sum:
+  case Across::Neighbours:
+  case Across::WidePairs:
     return false;
   }
+  return false;
 }
 
 bool storesVector(const StoreInst &S) {

@@ -26,9 +26,18 @@ Element elementOf(const llvm::Value *V, int Lane);
 // (Same); null: it does neither.
 const llvm::Value *halfOf(const llvm::Instruction &I, bool &Same);
 
-// Of vectors of twice as many numbers of 16 bits, the products of each pair of
-// neighbours are added (pmaddwd).
-bool addsPairs(const llvm::Instruction &I);
+// What functions of LLVM's or a processor's make of lanes.
+enum class Across {
+  No,
+  Sum,         // of all lanes, and of a number that stands before them
+  Neighbours,  // added: those of the first operand, then of the second one
+  WidePairs,   // neighbours of one operand, widened and added (saddlp)
+  WideProduct, // widened and multiplied (smull)
+  Products,    // that, and neighbours' products added (pmaddwd)
+  Dot, // four neighbours' products are added to the first operand (sdot)
+};
+Across acrossLanes(const llvm::Instruction &I, bool &Unsigned);
+bool multipliesAcross(const llvm::Instruction &I);
 
 bool storesVector(const llvm::StoreInst &S);
 // Vectors are read or written in L, in F.

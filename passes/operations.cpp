@@ -64,6 +64,13 @@ nest_expr *Operations::readTwo(nest_op Op, const Instruction &I, bool Unsigned,
   return E;
 }
 
+nest_expr *Operations::sumIn(const Instruction &I, nest_expr *X, nest_expr *Y) {
+  nest_expr *E = make(NEST_ADD, X->type, at(I), X, Y);
+  E->reassoc = allowsReassoc(I);
+  Infinite |= !isFinite(I);
+  return E;
+}
+
 static bool isElement(const Value *V) {
   while (const auto *C = dyn_cast<CastInst>(V))
     V = C->getOperand(0);

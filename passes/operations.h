@@ -24,6 +24,8 @@ protected:
   bool tooLong(int Depth) const { return Depth > DepthMax || Exprs > ExprMax; }
 
   nest_expr *readOperation(const llvm::Instruction &I, int Depth);
+  // X + Y, as a part of what I adds.
+  nest_expr *sumIn(const llvm::Instruction &I, nest_expr *X, nest_expr *Y);
 
 private:
   nest_expr *readOne(nest_op Op, const llvm::Instruction &I, int Depth);

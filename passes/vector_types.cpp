@@ -27,6 +27,8 @@ static Type *numberOf(const Value *V) {
 static bool moves(const Instruction &I) {
   if (const auto *L = dyn_cast<LoadInst>(&I))
     return L->isSimple();
+  if (const auto *E = dyn_cast<InsertElementInst>(&I))
+    return isa<ConstantInt>(E->getOperand(2));
   if (!isa<PHINode>(I))
     return isa<ShuffleVectorInst>(I);
   const BasicBlock *B = I.getParent();
@@ -103,6 +105,7 @@ private:
   }
 
   Value *made(Instruction &I, unsigned Parts) const;
+  Value *inserted(InsertElementInst &I, unsigned Parts, IRBuilder<> &B) const;
 };
 
 } // namespace
@@ -113,6 +116,23 @@ static SmallVector<int, 32> maskOfParts(const ShuffleVectorInst &S, int Parts) {
     for (int P = 0; P < Parts; P++)
       Mask.push_back(M < 0 ? M : M * Parts + P);
   return Mask;
+}
+
+// The parts of a number take the place of a lane's.
+Value *Moved::inserted(InsertElementInst &I, unsigned Parts,
+                       IRBuilder<> &B) const {
+  FixedVectorType *T = typeOf(&I, Parts);
+  uint64_t Lane = cast<ConstantInt>(I.getOperand(2))->getZExtValue();
+  Value *New =
+      B.CreateBitCast(I.getOperand(1), FixedVectorType::get(Is, Parts));
+  SmallVector<int, 32> Wide, Mask;
+  for (unsigned L = 0; L < T->getNumElements(); L++) {
+    bool IsNew = L / Parts == Lane;
+    Wide.push_back(L < Parts ? (int)L : -1);
+    Mask.push_back((int)(IsNew ? T->getNumElements() + L % Parts : L));
+  }
+  return B.CreateShuffleVector(B.CreateBitCast(I.getOperand(0), T),
+                               B.CreateShuffleVector(New, Wide), Mask);
 }
 
 Value *Moved::made(Instruction &I, unsigned Parts) const {
@@ -137,6 +157,8 @@ Value *Moved::made(Instruction &I, unsigned Parts) const {
     }
     return New;
   }
+  if (auto *E = dyn_cast<InsertElementInst>(&I))
+    return inserted(*E, Parts, B);
   auto &S = cast<ShuffleVectorInst>(I);
   FixedVectorType *Of = typeOf(S.getOperand(0), Parts);
   return B.CreateShuffleVector(B.CreateBitCast(S.getOperand(0), Of),
@@ -163,6 +185,27 @@ static void foldConversions(Function &F) {
     BitCastInst *C = All.pop_back_val();
     if (C->use_empty())
       C->eraseFromParent();
+  }
+}
+
+// So is what is loaded as one number, to be some.
+static void loadConverted(Function &F) {
+  for (Instruction &I : make_early_inc_range(instructions(F))) {
+    auto *C = dyn_cast<BitCastInst>(&I);
+    auto *L = C && C->getType()->isVectorTy()
+                  ? dyn_cast<LoadInst>(C->getOperand(0))
+                  : nullptr;
+    if (!L || !L->isSimple() || !L->hasOneUse() || L->getType()->isVectorTy())
+      continue;
+    IRBuilder<> B(L);
+    LoadInst *New = B.CreateAlignedLoad(
+        C->getType(),
+        B.CreatePointerCast(L->getPointerOperand(), pointerTo(C->getType())),
+        L->getAlign());
+    New->setAAMetadata(L->getAAMetadata());
+    C->replaceAllUsesWith(New);
+    C->eraseFromParent();
+    L->eraseFromParent();
   }
 }
 
@@ -200,6 +243,7 @@ PreservedAnalyses VectorTypesPass::run(Function &F, FunctionAnalysisManager &) {
   for (const Moved &M : Found)
     M.retype(M.parts());
   foldConversions(F);
+  loadConverted(F);
   storeUnconverted(F);
   PreservedAnalyses PA;
   PA.preserveSet<CFGAnalyses>();

@@ -1,7 +1,7 @@
 #!/bin/sh
-# cpu_targets.sh LLVM-BIN PLUGIN -- cpu_shapes.c, some of its shapes, and zero
-# points, for processors that are emulated, without a C library; and how many
-# instructions the loops of their kernels have.
+# cpu_targets.sh LLVM-BIN PLUGIN -- cpu_shapes.c, some of its shapes, zero
+# points and lanes, for processors that are emulated, without a C library; and
+# how many instructions the loops of their kernels have.
 set -u
 bin=$1 plugin=$2
 here=$(dirname "$0")
@@ -32,16 +32,18 @@ try() { # EMULATOR TARGET FLAGS IN IN1 SUM [FUNCTION PRODUCT PRODUCTS LEAST]
     python3 "$here/cpu_loop.py" "nputeir.multiply.$4." "$5" "$6" "$7" ||
     { echo "$2 $3: too many instructions in the loop"; status=1; }
 }
-zeros() { # EMULATOR TARGET FLAGS: and the tests of zero points
+program() { # EMULATOR TARGET FLAGS NAME: a program that says what differs
   command -v "${1%% *}" >/dev/null || return
-  set -- "$1" "--target=$2 $3 -O2 -ffast-math -fwrapv -fno-pic -I$here/freestanding"
-  for name in cpu_zero_points cpu_zero_margins; do
-    # shellcheck disable=SC2086
-    "$bin/clang" $2 -ffreestanding -c "$here/freestanding/freestanding.c" -o "$dir/free.o" &&
-      "$bin/clang" $2 -fpass-plugin="$plugin" -c "$here/$name.c" -o "$dir/$name.o" &&
-      "$linker" "$dir/free.o" "$dir/$name.o" -o "$dir/$name" &&
-      $1 "$dir/$name" | grep -q ", 0 different" || { echo "$name $2 failed"; status=1; }
-  done
+  set -- "$1" "--target=$2 $3 -O2 -ffast-math -fwrapv -fno-pic -I$here/freestanding" "$4"
+  # shellcheck disable=SC2086
+  "$bin/clang" $2 -ffreestanding -c "$here/freestanding/freestanding.c" -o "$dir/free.o" &&
+    "$bin/clang" $2 -fpass-plugin="$plugin" -c "$here/$3.c" -o "$dir/$3.o" &&
+    "$linker" "$dir/free.o" "$dir/$3.o" -o "$dir/$3" &&
+    $1 "$dir/$3" | grep -q ", 0 different" || { echo "$3 $2 failed"; status=1; }
+}
+zeros() { # EMULATOR TARGET FLAGS: and the tests of zero points
+  program "$@" cpu_zero_points
+  program "$@" cpu_zero_margins
 }
 arm="qemu-aarch64 -cpu max" linux=aarch64-linux-gnu
 v8=-march=armv8-a dot=-march=armv8.2-a+dotprod all=-march=armv8.2-a+dotprod+bf16+i8mm
@@ -56,6 +58,7 @@ try "$arm" $linux $all uint8_t uint8_t int32_t i32.u8.u8.12 ummla 24 29
 try "$arm" $linux $all uint8_t int8_t int32_t i32.u8.i8.12 usmmla 24 29
 try "$arm" $linux $all int8_t uint8_t int32_t i32.i8.u8.12 usmmla 24 29
 try "$arm" $linux $all __bf16 __bf16 float f32.bf16.bf16.12 bfmmla 24 29
+program "$arm" $linux $dot neon
 for flags in $v8 $dot $all; do
   zeros "$arm" $linux "$flags"
 done

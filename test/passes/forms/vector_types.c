@@ -1,10 +1,10 @@
 // Vectors that are loaded, carried by loops and shuffled as numbers of 64 bits,
 // and are others where something is computed, as x86's intrinsics have them;
-// and those that add products in pairs.
+// functions that combine lanes; lanes that a loop adds up.
 // RUN: %verify -O1 %s
 // RUN: %verify -O2 %s
 // RUN: %verify -O3 %s
-// DONE: 17
+// DONE: 31
 #include "forms.h"
 #define I for (int i = 0; i < M; i++)
 #define J for (int j = 0; j < N; j++)
@@ -106,8 +106,111 @@ INT_FORM(along_columns) { // stored as they were carried
     *(raw *)(C + i * N + j) = s;
   }
 }
+static inline int32_t by_a_loop(raw v) {
+  int32_t t[4], s = 0;
+  memcpy(t, &v, sizeof t);
+  for (int l = 0; l < 4; l++)
+    s += t[l];
+  return s;
+}
+INT_FORM(lanes_in_a_loop) {
+  I J { // expected-remark 1-2 {{mk,nk->mn}}
+    raw s = {0};
+    int k, whole = K / 8 * 8;
+    for (k = 0; k < whole; k += 8)
+      s = plus(s, pairs(widened(A + i * K + k), widened(B + j * K + k)));
+    int32_t t = by_a_loop(s);
+    for (; k < K; k++)
+      t += A[i * K + k] * B[j * K + k];
+    C[i * N + j] = t;
+  }
+}
+INT_FORM(by_a_function) { // that adds lanes
+  I J { // expected-remark {{mk,nk->mn}}
+    raw s = {0};
+    EIGHTS(k, K) s = plus(s, pairs(widened(A + i * K + k), widened(B + j * K + k)));
+    C[i * N + j] = __builtin_reduce_add((i4)s);
+  }
+}
+typedef int8_t b16 __attribute__((vector_size(16)));
+typedef int64_t loose __attribute__((aligned(1), may_alias));
+static inline b16 eight(const int8_t *p) { // and zeros, by a number of 64 bits
+  return (b16)(raw){*(const loose *)p, 0};
+}
+#define UNPACKED(x, y)                                                         \
+  (s8) __builtin_shufflevector(x, y, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, \
+                               6, 22, 7, 23)
+INT_FORM(unpacked) { // the upper half of each pair is the number
+  I J { // expected-remark {{mk,nk->mn}}
+    raw s = {0};
+    EIGHTS(k, K) {
+      b16 x = eight(A + i * K + k), y = eight(B + j * K + k);
+      s = plus(s, pairs((raw)(UNPACKED(x, x) >> 8), (raw)(UNPACKED(y, y) >> 8)));
+    }
+    C[i * N + j] = all(s);
+  }
+}
+INT_FORM(unsigned_unpacked) { // of bytes without a sign, with zeros
+  const b16 z = {0};
+  I J { // expected-remark {{mk,nk->mn}}
+    raw s = {0};
+    EIGHTS(k, K) {
+      b16 x = eight(A + i * K + k), y = eight(B + j * K + k);
+      s = plus(s, pairs((raw)UNPACKED(x, z), (raw)UNPACKED(y, z)));
+    }
+    C[i * N + j] = all(s);
+  }
+}
+BF16_FORM(halves_unpacked) {
+  const u8 z = {0};
+  I J { // expected-remark {{mk,nk->mn}}
+    f4 s = {0};
+    EIGHTS(k, K) {
+      u8 x = (u8)*(const raw *)(A + i * K + k);
+      u8 y = (u8)*(const raw *)(B + j * K + k);
+      s += (f4)__builtin_shufflevector(z, x, 0, 8, 1, 9, 2, 10, 3, 11) *
+           (f4)__builtin_shufflevector(z, y, 0, 8, 1, 9, 2, 10, 3, 11);
+      s += (f4)__builtin_shufflevector(z, x, 4, 12, 5, 13, 6, 14, 7, 15) *
+           (f4)__builtin_shufflevector(z, y, 4, 12, 5, 13, 6, 14, 7, 15);
+    }
+    C[i * N + j] = ALL(s);
+  }
+}
 
 // Near misses.
+
+INT_FORM(weights_of_lanes) {
+  I J { // expected-remark {{kept}}
+    raw s = {0};
+    EIGHTS(k, K) s = plus(s, pairs(widened(A + i * K + k), widened(B + j * K + k)));
+    int32_t t[4], sum = 0;
+    memcpy(t, &s, sizeof t);
+    for (int l = 0; l < 4; l++)
+      sum += t[l] * l;
+    C[i * N + j] = sum;
+  }
+}
+INT_FORM(shifted_less) { // a number and some bits of its neighbour
+  I J { // expected-remark {{kept}}
+    raw s = {0};
+    EIGHTS(k, K) {
+      b16 x = eight(A + i * K + k), y = eight(B + j * K + k);
+      s = plus(s, pairs((raw)(UNPACKED(x, x) >> 7), (raw)(UNPACKED(y, y) >> 8)));
+    }
+    C[i * N + j] = all(s);
+  }
+}
+INT_FORM(not_with_zeros) {
+  const b16 one = {0, 0, 1}, z = {0};
+  I J { // expected-remark {{kept}}
+    raw s = {0};
+    EIGHTS(k, K) {
+      b16 x = eight(A + i * K + k), y = eight(B + j * K + k);
+      s = plus(s, pairs((raw)UNPACKED(x, one), (raw)UNPACKED(y, z)));
+    }
+    C[i * N + j] = all(s);
+  }
+}
 
 INT_FORM(other_pairs) { // of neighbours that have changed places
   I J { // expected-remark {{kept}}
