@@ -174,7 +174,6 @@ nest_expr *Expressions::readBits(const Instruction *I) {
   return !E || Same ? E : make(NEST_CAST, DTYPE_F32, at(*I), E);
 }
 
-// 16 bits that are loaded, as a bf16; null: W is something else.
 nest_expr *Expressions::readHalf(const Value *W) {
   if (!hoistedLoad(W) || !Outer.contains(cast<Instruction>(W)))
     return nullptr;

@@ -9,7 +9,7 @@
 #include "affine_guards.h"
 #include "body.h"
 #include "joins.h"
-#include "operations.h"
+#include "lane_functions.h"
 #include "tensor_bases.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -18,7 +18,7 @@
 
 namespace nputeir {
 
-class Expressions : protected Operations {
+class Expressions : protected LaneFunctions {
 protected:
   llvm::Loop &Outer;
   llvm::LoopInfo &LI;
@@ -32,14 +32,13 @@ protected:
   llvm::DenseSet<int> Written; // tensors
   // Loops by the strides that they have in what lies in rows.
   llvm::SmallVector<std::pair<int, int>, 8> RowStrides;
-  int Lane = -1; // of what is read, where that is a vector
   llvm::SmallVector<const llvm::LoadInst *, 8> Loads; // of what is described
 
   // First: what is described; null: all of Outer.
   Expressions(llvm::Loop &Outer, llvm::LoopInfo &LI, llvm::ScalarEvolution &SE,
               llvm::DominatorTree &DT, llvm::AAResults &AA, arena *A, IRNest &R,
               verdict &V, Sides &Ways, const llvm::Loop *First)
-      : Operations(A, R), Outer(Outer), LI(LI), SE(SE), V(V),
+      : LaneFunctions(A, R), Outer(Outer), LI(LI), SE(SE), V(V),
         Code(Outer, LI, SE, DT, A, V, Ways, First),
         Places(Outer, LI, SE, AA, Code), Known(SE, Places), DT(DT),
         Tests(Places, SE, *this) {}
@@ -87,12 +86,7 @@ private:
   nest_expr *readLoad(const llvm::Value *W, bool Unsigned);
   nest_expr *readOutside(const llvm::Value *W, dtype T);
   nest_expr *readBits(const llvm::Instruction *I);
-  nest_expr *readHalf(const llvm::Value *W);
-  nest_expr *readParts(const llvm::Instruction &I, int Depth);
-  nest_expr *readAcross(const llvm::Instruction &I, int Depth);
-  nest_expr *readLane(const llvm::Value *Of, int At, bool Unsigned, int Depth);
-  nest_expr *readWide(const llvm::Value *Of, int At, dtype As, bool Unsigned,
-                      int Depth);
+  nest_expr *readHalf(const llvm::Value *W) override;
   bool readsRows() const;
   bool countsLoops(llvm::Value *W);
   nest_expr *follow(const llvm::BasicBlock *D, const llvm::BasicBlock *Goal,

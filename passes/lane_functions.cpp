@@ -1,7 +1,7 @@
 // lane_functions.cpp -- functions of LLVM's and of processors' that combine
 // lanes of vectors, as expressions of their elements.  They stay what they are
 // in the code: compilers do not make them again of their parts.
-#include "expressions.h"
+#include "lane_functions.h"
 #include "lanes.h"
 
 #include "llvm/Support/SaveAndRestore.h"
@@ -10,16 +10,16 @@ using namespace llvm;
 
 namespace nputeir {
 
-nest_expr *Expressions::readLane(const Value *Of, int At, bool Unsigned,
-                                 int Depth) {
+nest_expr *LaneFunctions::readLane(const Value *Of, int At, bool Unsigned,
+                                   int Depth) {
   SaveAndRestore<int> Other(Lane, At);
   return read(Of, Unsigned, Depth + 1);
 }
 
 // As a type of at least twice its bits; products of numbers that are widened
 // for them need no more.
-nest_expr *Expressions::readWide(const Value *Of, int At, dtype As,
-                                 bool Unsigned, int Depth) {
+nest_expr *LaneFunctions::readWide(const Value *Of, int At, dtype As,
+                                   bool Unsigned, int Depth) {
   Element X = elementOf(Of, At);
   const auto *I = X.Of ? dyn_cast<Instruction>(X.Of) : nullptr;
   bool OfUnsigned;
@@ -32,8 +32,8 @@ nest_expr *Expressions::readWide(const Value *Of, int At, dtype As,
               readWide(I->getOperand(1), X.Lane, As, Unsigned, Depth + 1));
 }
 
-// Null: it combines no lanes.  Sums are modulo 2^32 throughout.
-nest_expr *Expressions::readAcross(const Instruction &I, int Depth) {
+// Sums are modulo 2^32 throughout.
+nest_expr *LaneFunctions::readAcross(const Instruction &I, int Depth) {
   bool Unsigned;
   Across How = acrossLanes(I, Unsigned);
   dtype T;
@@ -86,8 +86,8 @@ nest_expr *Expressions::readAcross(const Instruction &I, int Depth) {
 
 // A wide number's bits are those of several elements, the lowest first: the
 // highest one is taken, or all others are zero, as where vectors are widened by
-// unpackings.  Null: I is not that.
-nest_expr *Expressions::readParts(const Instruction &I, int Depth) {
+// unpackings.
+nest_expr *LaneFunctions::readParts(const Instruction &I, int Depth) {
   bool Shifts =
       I.getOpcode() == Instruction::AShr || I.getOpcode() == Instruction::LShr;
   const auto *Whole =
