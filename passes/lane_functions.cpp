@@ -96,7 +96,7 @@ nest_expr *LaneFunctions::readParts(const Instruction &I, int Depth) {
   int Of = Whole ? laneCount(Whole->getOperand(0)->getType()) : 0;
   dtype T;
   if (Lane < 0 || Count == 0 || Of <= Count || Of % Count != 0 ||
-      !typeOf(I.getType()->getScalarType(), !Shifts, T))
+      !typeOf(I.getType()->getScalarType(), false, T))
     return nullptr;
   const Value *Parts = Whole->getOperand(0);
   int Each = Of / Count, First = Lane * Each, Last = First + Each - 1;

@@ -70,7 +70,8 @@ public:
       return 0;
     unsigned Whole = Was->getScalarSizeInBits();
     unsigned Part = Is->getScalarSizeInBits();
-    return Part < Whole && Whole % Part == 0 ? Whole / Part : 0;
+    return Part % 8 == 0 && Part < Whole && Whole % Part == 0 ? Whole / Part
+                                                              : 0;
   }
 
   // Each is made of operands that are converted, and converted back.
