@@ -21,7 +21,12 @@
  *
  * Where device memory is read in runs of several steps, of which a stretch
  * keeps one, the others may be more than one buffer of the ring, with
- * descriptors of their own.
+ * descriptors of their own.  Of three runs every second column keeps the second
+ * one: while a kept run is sent, nothing more than the ring holds comes from
+ * device memory, and not all columns do without it at the same time.
+ *
+ *   writer  first n round: streamed, kept, streamed, streamed, kept, streamed
+ * .. others:        streamed, streamed ...
  *
  * The writer's differ, so they are tasks that the transaction starts; the
  * reader's are a chain without end.  Only the ring has locks.  The reader does
@@ -69,16 +74,22 @@ static void add_streamed(struct builder *m, const struct ring *r, int parts,
                 i + 1 < parts ? first + i + 1 : next, mm2s, IN0, w, 0);
 }
 
+bool design_keeps_second(const struct tile_program *p, int column) {
+  return map_streamed_parts(p) == 2 && design_in0_part(p, column) % 2 == 1;
+}
+
 /* The panel of in0, kept in part. */
 static bool make_mem_panel(struct builder *m, struct mem_tile *tile,
                            const struct kernel_shape *s) {
-  enum { WRITE_KEPT = DESIGN_KEPT_BD, WRITE = DESIGN_STREAMED_BD };
+  enum { STRETCH = DESIGN_STRETCH_BD, WRITE = DESIGN_STREAMED_BD };
   const struct tile_program *p = m->design->program;
   const struct map_panel *panel = &p->panel;
+  const bool second = design_keeps_second(p, tile->column);
   const int parts = map_streamed_parts(p), part = panel->streamed / parts,
-            READ_KEPT = WRITE + parts, READ = READ_KEPT + 1;
-  int first = new_bds(m, tile, IN0, READ + parts);
-  assert(first == WRITE_KEPT && (parts == 1 || parts % 2 == 0));
+            READ_KEPT = WRITE + parts, READ = READ_KEPT + 1,
+            WRITE_KEPT = second ? READ + parts : STRETCH;
+  int first = new_bds(m, tile, IN0, READ + parts + second);
+  assert(first == STRETCH && (parts == 1 || parts % 2 == 0));
   (void)first;
   uint32_t step = ring_block_bytes(p, IN0) * (uint32_t)p->group_m;
   struct ring kept = {.name = "in0_kept",
@@ -116,18 +127,25 @@ static bool make_mem_panel(struct builder *m, struct mem_tile *tile,
         arena_printf(m->arena, "%s_beside", kept.name), tile->column + 1,
         MEM_ROW, 0, kept.bytes * (uint32_t)kept.beyond};
   add_ring(m, &ring, ring.bytes);
-  struct bd *bd =
-      add_stepping_bd(m, &kept, WRITE_KEPT, WRITE, false, IN0, &write_kept);
+  if (second)
+    add_ring_bd(m, &ring, 0, STRETCH, WRITE_KEPT, false, IN0, &write, 0);
+  struct bd *bd = add_stepping_bd(m, &kept, WRITE_KEPT, WRITE + second, false,
+                                  IN0, &write_kept);
   bd->acquire_lock = -1; /* nothing to wait for, nothing to say */
   bd->release_value = 0;
   add_streamed(m, &ring, parts, WRITE, -1, false, &write);
   struct walk read = in0_read_walk(p, s, panel->kept, panel->kept * p->group_m);
-  bd = add_stepping_bd(m, &kept, READ_KEPT, READ, true, IN0, &read);
+  bd = add_stepping_bd(m, &kept, READ_KEPT, READ + second, true, IN0, &read);
   bd->release_lock = bd->acquire_lock; /* the part behind it is there */
   read = in0_read_walk(p, s, part, part * p->group_m);
-  add_streamed(m, &ring, parts, READ, READ_KEPT, true, &read);
-  *add_start(m) =
-      (struct design_start){tile->column, MEM_ROW, IN0, READ_KEPT, true};
+  if (second) {
+    add_ring_bd(m, &ring, 0, READ, READ_KEPT, true, IN0, &read, 0);
+    add_ring_bd(m, &ring, 1, READ + 1, READ, true, IN0, &read, 0);
+  } else {
+    add_streamed(m, &ring, parts, READ, READ_KEPT, true, &read);
+  }
+  *add_start(m) = (struct design_start){tile->column, MEM_ROW, IN0,
+                                        second ? READ : READ_KEPT, true};
   return true;
 }
 

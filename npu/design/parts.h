@@ -27,9 +27,11 @@ enum { LOCK_EMPTY = 0, LOCK_FULL = 1 };
 /* Buffers of a ring in core memory. */
 enum { CORE_DEPTH = 2 };
 
-/* Descriptors of a mem tile that write a panel of in0 which is kept in part: a
- * kept part and then a streamed one; only a streamed one. */
-enum { DESIGN_KEPT_BD, DESIGN_STREAMED_BD };
+/* Descriptors of a mem tile that write a panel of in0 which is kept in part,
+ * the first of a whole stretch and the first of its streamed steps. */
+enum { DESIGN_STRETCH_BD, DESIGN_STREAMED_BD };
+/* Whether the column keeps the second run of a stretch, not the first one. */
+bool design_keeps_second(const struct tile_program *, int column);
 
 /* A column's blocks of out leave on one or two channels, all rows on one or a
  * half on each: which rows. */

@@ -170,8 +170,9 @@ static bool walk_of(const struct tile_program *p, const struct phases *x,
     assert(inner_steps(p) % stretch == 0);
     if (!counts_stretches(p, c))
       walk_steps(w, k, t, stretch);
+    int apart = design_keeps_second(p, column) ? steps + panel->kept : steps;
     shim_walk_add(w, panel->streamed / steps,
-                  steps * k->loop[k->count - 1].stride_bytes[t]);
+                  apart * k->loop[k->count - 1].stride_bytes[t]);
   } else if (t == IN0 && panel->ways > 1) {
     assert(inner_steps(p) == p->steps_k);
     struct design_share share = design_panel_share(p, column, c->channel);
@@ -223,7 +224,7 @@ static int64_t start_of(const struct tile_program *p, const struct channel *c,
   if (share.first)
     start +=
         share.first * chunk_steps(p) * k->loop[k->count - 1].stride_bytes[IN0];
-  if (c->rounds == OTHER_ROUNDS)
+  if (c->rounds == OTHER_ROUNDS && !design_keeps_second(p, column))
     start += p->panel.kept * k->loop[k->count - 1].stride_bytes[t];
   if (c->part) /* the last chunk */
     start += (p->all_k - map_last_k(p, p->panel.run[IN0])) *
@@ -464,7 +465,7 @@ static void make_panel_tasks(struct builder *m, const struct phases *x,
   const struct tile_program *p = m->design->program;
   int stretches = p->panel.stretches, channel = design_in0_way(p).in;
   for (int phase = 0; phase < x->count; phase++) {
-    add_mem_task(m, phase, column, channel, IN0, DESIGN_KEPT_BD,
+    add_mem_task(m, phase, column, channel, IN0, DESIGN_STRETCH_BD,
                  stretches * phase_starts_panel(x, phase));
     add_mem_task(m, phase, column, channel, IN0, DESIGN_STREAMED_BD,
                  stretches * phase_other_rounds(x, phase));

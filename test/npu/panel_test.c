@@ -4,6 +4,7 @@
 #include "check.h"
 #include "npu.h"
 #include "sim.h"
+#include "teir_fast.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -228,8 +229,77 @@ static void test_case(const struct map_blocking *b, int rounds, bool wide) {
   arena_close(a);
 }
 
+/* out[m][n] = sum of in0[m][k] * in1[n][k] in rows of 8064 elements along k, of
+ * which runs of 448 bytes are kept: of every three the first one, or in every
+ * second column the second one. */
+static const char runs[] =
+    "teir 1\n"
+    "tensor in0 bf16\n"
+    "tensor in1 bf16\n"
+    "tensor out f32\n"
+    "axis m extent 2 stride in0=4128768 out=196608\n"
+    "axis row extent 4 stride in0=1032192 out=49152\n"
+    "axis group extent 2 stride in0=516096 out=24576\n"
+    "axis block_m extent 32 stride in0=16128 out=768\n"
+    "axis column extent 4 stride in1=774144 out=192\n"
+    "axis n extent 3 stride in1=258048 out=64\n"
+    "axis block_n extent 16 stride in1=16128 out=4\n"
+    "axis k extent 252 stride in0=64 in1=64\n"
+    "axis block_k extent 32 stride in0=2 in1=2\n"
+    "primitive zero Zero M=[block_m] N=[block_n] to out\n"
+    "primitive contraction Contraction M=[block_m] N=[block_n] K=[block_k] "
+    "from in0, in1 to out\n"
+    "roots row\n"
+    "iterate row over row parallel on rows do column\n"
+    "iterate column over column parallel on columns do m\n"
+    "iterate m over m sequential on time do n\n"
+    "iterate n over n sequential on time do group_zero, k\n"
+    "iterate group_zero over group sequential on time do zero\n"
+    "invoke zero calls zero\n"
+    "iterate k over k sequential on time do group_product\n"
+    "iterate group_product over group sequential on time do contraction\n"
+    "invoke contraction calls contraction\n";
+
+static void test_runs(void) {
+  struct arena *a = arena_open();
+  struct diag d = {0};
+  struct npu_result r = {0};
+  struct sim_report report;
+  struct sim_options options = {.preset = preset_find("phoenix")};
+  const struct teir *t = teir_parse(a, "runs", runs, &d);
+  CHECK(t && npu_compile(a, "phoenix", t, 0, &r, &d));
+  CHECK(r.program && r.program->panel.stretches == 12 &&
+        map_streamed_parts(r.program) == 2);
+  struct sim_buffer buffer[TENSORS] = {{0}};
+  void *right[TENSORS] = {NULL};
+  for (int i = 0; t && i < TENSORS; i++) {
+    int64_t low, high;
+    CHECK(teir_footprint(t, i, &low, &high, &d));
+    buffer[i] = (struct sim_buffer){calloc(1, (size_t)high), (size_t)high};
+    right[i] = i < OUT ? buffer[i].data : calloc(1, (size_t)high);
+    if (i < OUT)
+      fill(DTYPE_BF16, &buffer[i], (uint32_t)i + 1);
+  }
+  struct sim *s =
+      d.kind ? NULL : sim_open(r.xclbin.data, r.xclbin.length, &options, &d);
+  CHECK(s &&
+        sim_run(s, r.txn.data, r.txn.length, buffer, TENSORS, &report, &d));
+  CHECK(s && teir_run_fast(t, right, 1, NULL, &d) &&
+        memcmp(buffer[OUT].data, right[OUT], buffer[OUT].bytes) == 0);
+  if (d.kind)
+    diag_print(&d, stderr);
+  if (s)
+    sim_close(s);
+  free(right[OUT]);
+  for (int i = 0; i < TENSORS; i++)
+    free(buffer[i].data);
+  npu_result_free(&r);
+  arena_close(a);
+}
+
 int main(void) {
   for (int i = 0; i < CASES; i++)
     test_case(&cases[i].blocking, cases[i].rounds, cases[i].wide);
+  test_runs();
   return check_result();
 }
