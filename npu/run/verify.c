@@ -191,8 +191,10 @@ void verify_drop(struct verify_call *c) {
 
 struct verify_call *verify_begin(const struct product *p, void *out) {
   struct verify_call *c = calloc(1, sizeof *c);
+  if (!c)
+    return NULL;
   int64_t bytes;
-  bool good = c && product_span(p, OUT, &bytes);
+  bool good = product_span(p, OUT, &bytes);
   for (int role = 0; good && role < AXIS_K; role++) {
     c->extent[role] = p->extent[role];
     c->offset[role] = calloc((size_t)p->extent[role], sizeof *c->offset[role]);

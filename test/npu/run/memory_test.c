@@ -63,8 +63,38 @@ static void test_each(const char *device, bool accumulate, const char *tail,
   CHECK(failing > 10 && failing < 200);
 }
 
+/* Results are kept aside, for which memory may fail, too. */
+static void test_verified(void) {
+  int failing = 1;
+  setenv("NPUTEIR_VERIFY", "1", 1);
+  for (bool done = false; !done && failing < 200; failing++) {
+    struct run *r = nest_open("fake");
+    struct nest_work w;
+    struct run_report report;
+    fake = (struct fake){0};
+    nest_gemm(&w, DTYPE_I8, true, 9, 9, 9);
+    nest_make(&w, true, 1);
+    size_t bytes = w.bytes[OUT] + 2 * NEST_GUARD;
+    char *before = malloc(bytes);
+    memcpy(before, w.memory[OUT], bytes);
+    countdown = failing;
+    done = nest_call(&w, r, NULL, &report);
+    countdown = 0;
+    CHECK(done || strstr(report.reason.text, "no memory"));
+    CHECK(done == (report.verify != NULL));
+    CHECK(memcmp(before, w.memory[OUT], bytes) == 0);
+    run_verify_drop(report.verify);
+    free(before);
+    nest_free(&w);
+    run_close(r);
+  }
+  unsetenv("NPUTEIR_VERIFY");
+  CHECK(failing > 10 && failing < 200);
+}
+
 int main(void) {
   unsetenv("NPUTEIR_OPTIONS");
+  unsetenv("NPUTEIR_VERIFY");
   test_each("fake", true, NULL, 0, NULL);
   test_each("fake", true, NULL, 5, NULL);
   test_each("fake", false, NULL, 4, NULL);
@@ -74,5 +104,6 @@ int main(void) {
   test_each("host", true, NULL, 0, NULL);
   test_each("host", false, "max(add(sum,out),i32:0)", 0, NULL);
   test_each("host", false, NULL, 0, &margin);
+  test_verified();
   return check_result();
 }
