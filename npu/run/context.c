@@ -213,6 +213,18 @@ uint64_t contexts_launches(struct contexts *all) {
   return count;
 }
 
+struct copy {
+  const struct context *from;
+  struct arena *arena;
+  struct run_held *to;
+  bool done;
+};
+
+static void try_copy(void *with) {
+  struct copy *c = with;
+  c->done = copy_held(c->from, c->arena, c->to);
+}
+
 bool contexts_held(struct contexts *all, struct arena *a,
                    const struct run_device *device, const struct run_options *o,
                    struct run_held *h) {
@@ -224,7 +236,9 @@ bool contexts_held(struct contexts *all, struct arena *a,
     x->users++;
   pthread_mutex_unlock(&all->lock);
   bool free = x && pthread_mutex_trylock(&x->lock) == 0;
-  bool good = free && copy_held(x, a, h);
+  struct copy c = {x, a, h, false};
+  /* Without memory for it nothing is held; the lock must not stay taken. */
+  bool good = free && memory_try(try_copy, NULL, &c) && c.done;
   if (free)
     pthread_mutex_unlock(&x->lock);
   pthread_mutex_lock(&all->lock);

@@ -97,6 +97,22 @@ static long run_on_main(const char *options, long n) { return run(options, n); }
 
 enum { LONG_SECONDS = 100 };
 static struct nest_work other; /* of a handler, or of a child */
+
+/* The array holds the configuration of another product, which is looked at
+ * while the launch is planned: among a call's first allocations. */
+enum { PLANNING = 40 };
+static long run_second(const char *options, long n) {
+  alarm(LONG_SECONDS);
+  nest_gemm(&other, DTYPE_I8, true, 40, 40, 40);
+  other.acc = DTYPE_I32;
+  nest_make(&other, true, 1);
+  CHECK(call(&other, options));
+  nest_free(&other);
+  long count = run(options, n);
+  alarm(0);
+  return count;
+}
+
 static int times;
 
 static bool other_is_right(void) {
@@ -284,6 +300,9 @@ int main(int argc, char **argv) {
   test_each(run_on_small_stack, "device=host", most / 2);
   test_each(run_on_main, "device=sim", most);
   test_each(run_on_small_stack, "device=sim", most / 4);
+  test_each(run_second, "device=sim", most);
+  for (long n = 1; n <= PLANNING; n++)
+    in_process(run_second, "device=sim", n);
   test_each(run_with_signal, "device=host", most);
   test_each(run_with_signal, "device=sim", most / 2);
   test_each(run_with_fork, "device=host", most);
