@@ -210,7 +210,7 @@ int parser_scalar(struct parser *p, const char *name) {
   return i;
 }
 
-/* Deeper than what the plugin describes (passes/operations.h). */
+/* Deeper than what the plugin describes (passes/nest/operations.h). */
 enum { DEPTH_MAX = 48 };
 static const struct nest_expr *parse_sum(struct parser *p, int depth);
 

@@ -1,9 +1,9 @@
 /* recognizer.h -- "is this loop nest a contraction?"
  *
  * A nest goes in (loops and the statements in them); a contraction or a reason
- * why not comes out.  Nothing here knows LLVM: passes/read_ir.cpp builds nests
- * from IR, nest_parse.c from text.  Sizes and strides are values: constants, or
- * symbols, which the program computes before it enters the nest.
+ * why not comes out.  Nothing here knows LLVM: passes/nest/read_ir.cpp builds
+ * nests from IR, nest_parse.c from text.  Sizes and strides are values:
+ * constants, or symbols, which the program computes before it enters the nest.
  */
 #ifndef NPUTEIR_RECOGNIZER_H
 #define NPUTEIR_RECOGNIZER_H

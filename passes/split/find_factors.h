@@ -4,7 +4,7 @@
 #define NPUTEIR_FIND_FACTORS_H
 
 #include "distribute.h"
-#include "nest_parts.h"
+#include "overlaps.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
 

@@ -3,7 +3,7 @@
 #ifndef NPUTEIR_DISTRIBUTE_H
 #define NPUTEIR_DISTRIBUTE_H
 
-#include "nest_parts.h"
+#include "overlaps.h"
 
 namespace nputeir {
 

@@ -3,7 +3,7 @@
 #ifndef NPUTEIR_DIRECTIONS_H
 #define NPUTEIR_DIRECTIONS_H
 
-#include "nest_parts.h"
+#include "overlaps.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/Instructions.h"

@@ -1,6 +1,5 @@
-// nest_parts.cpp -- a nest as two that run one behind the other: what every way
-// to split a nest needs.
-#include "nest_parts.h"
+// overlaps.cpp -- whether accesses of a nest that is split meet in memory.
+#include "overlaps.h"
 #include "ir_exits.h"
 #include "ir_memory.h"
 #include "ir_scev.h"

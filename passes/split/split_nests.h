@@ -3,7 +3,7 @@
 #ifndef NPUTEIR_SPLIT_NESTS_H
 #define NPUTEIR_SPLIT_NESTS_H
 
-#include "nest_parts.h"
+#include "overlaps.h"
 
 #include "llvm/ADT/DenseSet.h"
 

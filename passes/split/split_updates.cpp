@@ -19,7 +19,7 @@
 #include "split_updates.h"
 #include "checks.h"
 #include "ir_memory.h"
-#include "nest_parts.h"
+#include "overlaps.h"
 #include "split_products.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"

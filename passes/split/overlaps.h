@@ -1,6 +1,6 @@
-// nest_parts.h -- a nest as two that run one behind the other: what both need.
-#ifndef NPUTEIR_NEST_PARTS_H
-#define NPUTEIR_NEST_PARTS_H
+// overlaps.h -- whether accesses of a nest that is split meet in memory.
+#ifndef NPUTEIR_OVERLAPS_H
+#define NPUTEIR_OVERLAPS_H
 
 #include "checks.h"
 #include "ir_loops.h"

@@ -11,7 +11,7 @@ using namespace llvm;
 
 namespace nputeir {
 
-enum { UsersMax = 400 };
+enum { AddressUsersMax = 400 };
 
 const Value *bufferOf(const Value *Pointer) {
   const Value *V = getUnderlyingObject(Pointer);
@@ -63,7 +63,7 @@ bool findUses(const Value &Buffer, const Function &Here,
   Open.insert(&Buffer);
   for (unsigned N = 0; N < Open.size(); N++)
     for (const Use &U : Open[N]->uses()) {
-      if (Open.size() > UsersMax || Found.size() > UsersMax)
+      if (Open.size() > AddressUsersMax || Found.size() > AddressUsersMax)
         return false;
       auto *I = dyn_cast<Instruction>(U.getUser());
       if (!I) {

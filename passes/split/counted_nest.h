@@ -6,7 +6,7 @@
 
 #include "checks.h"
 #include "distribute.h"
-#include "nest_parts.h"
+#include "overlaps.h"
 
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 
