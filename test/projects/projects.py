@@ -270,7 +270,7 @@ def main():
         if not folder:
             print(f"skipped: {project.name} cannot be had")
             continue
-        table.projects += 1
+        table.projects += bool(project.files)
         with tempfile.TemporaryDirectory() as scratch:
             for command in project.setup:
                 status, _, errors = shell(command, folder, {"S": scratch})

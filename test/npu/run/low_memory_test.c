@@ -98,9 +98,11 @@ static long run_on_main(const char *options, long n) { return run(options, n); }
 enum { LONG_SECONDS = 100 };
 static struct nest_work other; /* of a handler, or of a child */
 
-/* The array holds the configuration of another product, which is looked at
- * while the launch is planned: among a call's first allocations. */
+/* Of a call's allocations those among which its launch is planned. */
 enum { PLANNING = 40 };
+
+/* The array holds the configuration of another product, which planning looks
+ * at. */
 static long run_second(const char *options, long n) {
   alarm(LONG_SECONDS);
   nest_gemm(&other, DTYPE_I8, true, 40, 40, 40);
